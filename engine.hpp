@@ -5,7 +5,7 @@
 #include <xgrad/autograd/operators.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>

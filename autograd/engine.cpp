@@ -4,12 +4,11 @@
 #include <atomic>
 #include <utility>
 
-#include <xgrad/autograd/captures.hpp>
-#include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/recompute.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -17,7 +16,6 @@ namespace xgrad {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
-thread_local bool recording = true;
 
 // Sums d over the axes along which `shape` was broadcast to d's shape.
 template <class T>
@@ -32,10 +30,7 @@ Tensor<T> sum_to(const Tensor<T>& d, const Shape& shape) {
     const T* in = d.data() + row * width;
     T* out = result.data() + offsets[0];
     if (sums_row) {
-      T sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::size_t i = 0; i < width; ++i) sum += in[i];
-      *out += sum;
+      *out += detail::row_sum(in, width);
     } else {
 #pragma omp simd
       for (std::size_t i = 0; i < width; ++i) out[i] += in[i];
@@ -59,33 +54,37 @@ void accumulate(Node<T>& node, Tensor<T> d) {
 
 // Whether `shape` broadcasts to `to`.
 bool broadcasts_to(const Shape& shape, const Shape& to) {
-  if (shape.size() > to.size()) return false;
-  const std::size_t lead = to.size() - shape.size();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] != to[lead + axis] && shape[axis] != 1) return false;
+  const auto fits = [](std::size_t extent, std::size_t wide) {
+    return extent == wide || extent == 1;
+  };
+  return shape.size() <= to.size() && std::equal(shape.rbegin(), shape.rend(), to.rbegin(), fits);
+}
+
+template <class T>
+using Nodes = std::vector<std::shared_ptr<Node<T>>>;
+
+// Calls f for the inputs of a node that do not have this mark yet, and marks them.
+template <class T, class F>
+void for_each_input(const Node<T>& node, std::uint64_t mark, const F& f) {
+  for (const auto* inputs : {&node.inputs, &node.captured}) {
+    for (const std::shared_ptr<Node<T>>& input : *inputs) {
+      if (!input || input->mark == mark) continue;
+      input->mark = mark;
+      f(input);
+    }
   }
-  return true;
 }
 
 // The nodes that `root` depends on, oldest first. Does not look behind nodes older than `first`.
 template <class T>
-std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root,
-                                                std::uint64_t first) {
+Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first) {
   const std::uint64_t mark = next_id++;
-  std::vector<std::shared_ptr<Node<T>>> nodes{root};
+  Nodes<T> nodes{root};
   root->mark = mark;
-  const auto visit = [&](const std::vector<std::shared_ptr<Node<T>>>& inputs) {
-    for (const std::shared_ptr<Node<T>>& input : inputs) {
-      if (!input || input->mark == mark) continue;
-      input->mark = mark;
-      nodes.push_back(input);
-    }
-  };
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     const Node<T>& node = *nodes[at];  // stays valid when `nodes` reallocates
     if (node.id < first) continue;
-    visit(node.inputs);
-    visit(node.captured);
+    for_each_input(node, mark, [&](const auto& input) { nodes.push_back(input); });
   }
   std::sort(nodes.begin(), nodes.end(), detail::Older());
   return nodes;
@@ -100,17 +99,13 @@ struct LastUse {
 
 // The last uses of all leaves. `nodes` are ordered from the oldest on, and so is the result.
 template <class T>
-std::vector<LastUse<T>> last_uses(const std::vector<std::shared_ptr<Node<T>>>& nodes) {
+std::vector<LastUse<T>> last_uses(const Nodes<T>& nodes) {
   const std::uint64_t mark = next_id++;
   std::vector<LastUse<T>> uses;
-  for (const std::shared_ptr<Node<T>>& node : nodes) {
-    for (const auto* inputs : {&node->inputs, &node->captured}) {
-      for (const std::shared_ptr<Node<T>>& input : *inputs) {
-        if (!input || input->op || input->mark == mark) continue;
-        input->mark = mark;
-        uses.push_back({node->id, input});
-      }
-    }
+  for (const auto& node : nodes) {
+    for_each_input(*node, mark, [&](const auto& input) {
+      if (!input->op) uses.push_back({node->id, input});
+    });
   }
   return uses;
 }
@@ -151,11 +146,6 @@ OpCall describe_backward(const Node<T>& node) {
 }
 
 }  // namespace
-
-NoGrad::NoGrad() : Scoped(recording, false) {}
-bool grad_enabled() {
-  return recording;
-}
 
 template <class T>
 Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name), shape(shape) {}
@@ -264,7 +254,7 @@ static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, s
   if (observer) observer->begin(name);
   const bool wanted =
       std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
-  const bool records = wanted && recording;
+  const bool records = wanted && grad_enabled();
   std::vector<Unchanged<T>> saved;
   Value<T> value = op->forward(Inputs<T>(inputs, count, records ? &saved : nullptr));
   std::shared_ptr<Node<T>> node;
@@ -318,8 +308,8 @@ static void step_back(Node<T>& node, bool retain_graph) {
 // Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
 // keep theirs. Reports those of `uses` to OnGradient.
 template <class T>
-static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Tensor<T> dy,
-                 std::uint64_t first, bool retain_graph, std::vector<LastUse<T>> uses = {}) {
+static void walk(Nodes<T> nodes, Node<T>& root, Tensor<T> dy, std::uint64_t first,
+                 bool retain_graph, std::vector<LastUse<T>> uses = {}) {
   const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
   // Ends of the walk without a gradient come first and stay in `nodes`, for the catch block.
   const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
@@ -348,7 +338,7 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
                        "backward: this Variable does not depend on one that requires a gradient");
   node_->check_value(value());
   check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
-  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
+  Nodes<T> nodes = reachable(node_, 0);
   for (const auto& node : nodes) check_whole(*node);
   std::vector<LastUse<T>> uses;
   if (OnGradient<T>::current() != nullptr) uses = last_uses(nodes);
@@ -358,7 +348,7 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
 template <class T>
 void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                              std::uint64_t first) {
-  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(y.node(), first);
+  Nodes<T> nodes = reachable(y.node(), first);
   const auto& captured = recompute.captured;
   for (const auto& node : nodes) {
     if (node->id >= first) {

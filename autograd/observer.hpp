@@ -12,11 +12,11 @@ namespace xgrad {
 
 /// A tensor as an observer sees it.
 struct Operand {
-  /// Identifies the tensor: Variable::shared_value().get(), or in backward the Tensor that
-  /// accumulates its gradient.
-  const void* value = nullptr;  ///< null: left out, or no gradient has arrived
-  Shape shape = {};             ///< shape of the tensor
-  bool gradient = false;        ///< whether its gradient is wanted
+  /// Variable::shared_value().get(), or in backward the Tensor that accumulates the gradient; null:
+  /// left out, or no gradient has arrived.
+  const void* value = nullptr;
+  Shape shape = {};       ///< shape of the tensor
+  bool gradient = false;  ///< whether its gradient is wanted
 };
 
 /// A call that ran: an op's forward, its backward, or a Region.

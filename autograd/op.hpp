@@ -18,8 +18,7 @@ namespace xgrad {
 /// The result of a forward.
 template <class T>
 using Value = std::shared_ptr<Versioned<T>>;
-/// An input or a result that an op keeps for backward; null for an optional input that was left
-/// out.
+/// An input or a result that an op keeps for backward; null for an optional input left out.
 template <class T>
 using Saved = std::shared_ptr<const Tensor<T>>;
 
@@ -56,8 +55,7 @@ struct Unchanged {
 template <class T>
 class Inputs {
  public:
-  /// The inputs of an op, in the order of apply(). save() appends to `saved`, which is null when
-  /// the op is not recorded.
+  /// In the order of apply(). save() appends to `saved`, which is null if the op is not recorded.
   Inputs(const Variable<T>* begin, std::size_t size, std::vector<Unchanged<T>>* saved = nullptr)
       : begin_(begin), size_(size), saved_(saved) {}
 
@@ -67,10 +65,10 @@ class Inputs {
   bool has(std::size_t i) const { return begin_[i].defined(); }
   /// The value of input i. Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
-  /// Whether a backward() will compute the gradient of input i. Ask before save(): an input that
-  /// only another input's gradient reads is not needed if that gradient is not wanted.
+  /// Whether a backward() will compute the gradient of input i. Ask before save() of an input that
+  /// only this gradient reads.
   bool wants(std::size_t i) const { return saved_ && begin_[i].requires_grad(); }
-  /// Keeps input i for backward; null if the input is absent. backward() throws GradientError if
+  /// Keeps input i for backward; null if it is absent. backward() throws GradientError if
   /// mutable_value() has changed it in between.
   Saved<T> save(std::size_t i) const;
 
@@ -80,8 +78,8 @@ class Inputs {
   std::vector<Unchanged<T>>* saved_;
 };
 
-/// The gradients of the inputs, to which backward() adds. It drops gradients that are not wanted
-/// and sums over axes that were broadcast, so that no op has to.
+/// The gradients of the inputs, to which backward() adds. Drops those that are not wanted, and sums
+/// over axes that were broadcast.
 template <class T>
 class Grads {
  public:
@@ -92,13 +90,11 @@ class Grads {
   bool wants(std::size_t i) const;
   /// The shape of input i.
   const Shape& shape(std::size_t i) const { return node_.input_shapes[i]; }
-  /// Adds d, whose shape is that of input i or one that it broadcasts to. Pass d with std::move if
-  /// you no longer need it.
+  /// Adds d, whose shape is that of input i or one that it broadcasts to.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The memory of input i's gradient, in the shape of input i and row-major order, for ops that
-  /// write or add in place. It holds garbage if no gradient has arrived yet. Write or add to every
-  /// element once, by one of these functions.
+  /// The memory of a gradient, in the shape of its input and row-major order. It holds garbage if
+  /// no gradient has arrived yet. Write or add to every element once, by one of these functions.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -166,8 +162,7 @@ struct Node {
   Node(const char* name, const Shape& shape);
   ~Node();  // frees a chain of any length without recursion
 
-  /// Throws ShapeError if this is a leaf and `value`, its value, has another shape than it was made
-  /// with.
+  /// Throws ShapeError if this is a leaf and `value`, its value, has changed its shape.
   void check_value(const Tensor<T>& value) const {
     if (!op && !lost) detail::check_unchanged("the value of a leaf", value, shape);
   }
@@ -193,14 +188,12 @@ struct Node {
 
 namespace detail {
 
-/// For input i, which has no value: throws a ShapeError that names it, unless `arguments`, in the
-/// form of Op::arguments(), marks it as optional.
+/// Throws a ShapeError that names input i, unless `arguments` of the op marks it as optional.
 void check_left_out(const char* op, std::string_view arguments, std::size_t i);
 
 }  // namespace detail
 
-/// Throws a ShapeError that names the op and the argument if x has no value. For an op's inputs,
-/// apply() checks this.
+/// Throws a ShapeError that names the op and the argument if x has no value. apply() checks inputs.
 template <class T>
 void check_defined(const char* op, std::string_view argument, const Variable<T>& x) {
   if (!x.defined()) detail::check_left_out(op, argument, 0);

@@ -1,4 +1,4 @@
-// All ops, each with its formula. Forward and backward are in autograd/ops/<op>.cpp; docs/spec.md
+// All ops, each with its formula. Forward and backward are in autograd/ops/; docs/spec.md
 // lists the tests that compare formulas with worked examples.
 //
 // Every op throws ShapeError, with a message that starts with the op's name, when shapes do not fit

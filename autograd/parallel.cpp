@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -140,11 +141,12 @@ void forget_threads() {
   static_cast<void>(p.more.release());
 }
 
-void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context) {
+void parallel_blocks(std::size_t n, std::size_t grain,
+                     const std::function<void(std::size_t begin, std::size_t end)>& body) {
   Order order;
   const auto run_block = [&](std::size_t block) {
     order.block_begins();
-    body(context, block * grain, std::min(n, (block + 1) * grain));
+    body(block * grain, std::min(n, (block + 1) * grain));
     order.block_ends();
   };
   const std::size_t blocks = (n + grain - 1) / grain;

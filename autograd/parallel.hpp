@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
-#include <type_traits>
 
 #include <xgrad/autograd/scoped.hpp>
 
@@ -17,12 +16,11 @@ int threads();
 /// Sets the number of threads. Results have the same bits for any number.
 void set_threads(int count);
 
-/// Why threads() is less than the number requested, as "1 thread in place of 2 (Resource
-/// temporarily unavailable)"; empty if it is not less, or if nothing has needed threads yet.
+/// Why threads() is less than requested, as "1 thread in place of 2 (Resource temporarily
+/// unavailable)"; empty if it is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
-/// While it lives, parallel loops of this thread run on this thread alone. Use it for work that
-/// runs beside the loops of another thread.
+/// While it lives, parallel loops of this thread run on this thread alone, beside those of others.
 class SerialScope : detail::Scoped<bool> {
  public:
   SerialScope();
@@ -32,8 +30,8 @@ namespace detail {
 /// Call in the child after fork(): makes loops run on the child's only thread.
 void forget_threads();
 
-using LoopBody = void (*)(const void* context, std::size_t begin, std::size_t end);
-void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context);
+void parallel_blocks(std::size_t n, std::size_t grain,
+                     const std::function<void(std::size_t begin, std::size_t end)>& body);
 }  // namespace detail
 
 /// Calls body(begin, end) for the blocks [0, grain), [grain, 2 grain), ... of [0, n).
@@ -47,12 +45,7 @@ void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
     if (n > 0) body(std::size_t(0), n);
     return;
   }
-  detail::parallel_blocks(
-      n, grain,
-      [](const void* context, std::size_t begin, std::size_t end) {
-        (*static_cast<const Body*>(context))(begin, end);
-      },
-      std::addressof(body));
+  detail::parallel_blocks(n, grain, std::cref(body));
 }
 
 }  // namespace xgrad

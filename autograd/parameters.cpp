@@ -18,28 +18,11 @@ std::string join(const std::string& path, std::string_view name) {
 }  // namespace
 
 template <class T>
-Scope<T> Parameters<T>::root() {
-  return Scope<T>(*this, "");
-}
-
-template <class T>
 const Variable<T>& Parameters<T>::at(std::string_view name) const {
   const auto found = std::find_if(list_.begin(), list_.end(),
                                   [&](const Parameter<T>& p) { return p.name == name; });
   check<Error>(found != list_.end(), "there is no parameter '", std::string(name), "'");
   return found->variable;
-}
-
-template <class T>
-std::size_t Parameters<T>::count() const {
-  std::size_t total = 0;
-  for (const Parameter<T>& p : list_) total += p.value().size();
-  return total;
-}
-
-template <class T>
-void Parameters<T>::zero_grad() const {
-  for (const Parameter<T>& p : list_) p.variable.zero_grad();
 }
 
 template <class T>

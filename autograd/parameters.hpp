@@ -14,8 +14,7 @@
 namespace xgrad {
 
 /// Whether optimizers apply weight decay to a parameter. Layers turn it off for biases, norms,
-/// embeddings, positions and class tokens: decay pulls towards 0, which is no simpler a value for
-/// them.
+/// embeddings, positions and class tokens, for which 0 is no simpler a value.
 enum class WeightDecay { on, off };
 
 /// A trainable tensor and its name.
@@ -33,8 +32,7 @@ struct Parameter {
   }
 };
 
-/// Fills in a parameter's initial values. They are drawn in double, so that float and double models
-/// start from the same values.
+/// Fills in a parameter's initial values, in double, so that float and double models start alike.
 using Initializer =
     std::function<void(std::span<double> values, const Shape& shape, const Rng& rng)>;
 
@@ -55,10 +53,9 @@ class Parameters {
   Parameters& operator=(const Parameters&) = delete;
 
   /// The scope at the root of the tree of names.
-  Scope<T> root();
+  Scope<T> root() { return Scope<T>(*this, ""); }
 
-  /// Freezes parameters made after this call whose names satisfy `frozen`: they require no
-  /// gradient.
+  /// Parameters made after this call require no gradient if their names satisfy `frozen`.
   void freeze(std::function<bool(const std::string& name)> frozen) { frozen_ = std::move(frozen); }
 
   /// Gives parameters made after this call the initial values that `rule` chooses.
@@ -73,9 +70,15 @@ class Parameters {
   /// The parameter of this name. Throws Error when there is none.
   const Variable<T>& at(std::string_view name) const;
   /// The number of scalars in all parameters.
-  std::size_t count() const;
+  std::size_t count() const {
+    std::size_t total = 0;
+    for (const Parameter<T>& p : list_) total += p.value().size();
+    return total;
+  }
   /// Clears all gradients.
-  void zero_grad() const;
+  void zero_grad() const {
+    for (const Parameter<T>& p : list_) p.variable.zero_grad();
+  }
 
  private:
   friend class Scope<T>;
@@ -88,11 +91,10 @@ class Parameters {
   std::vector<Parameter<T>> list_;
 };
 
-/// Lets linear() and linear_gelu() keep copies of these weights in the order in which their
-/// products read them, for weights that no longer change. A forward pass of few rows, as for one
-/// example, is then faster, and has the same bits. A copy is made by the first product that reads
-/// the weight, takes as much memory as the weight, and is dropped by mutable_value(). Any number of
-/// threads may compute with the weights.
+/// Lets linear() and linear_gelu() keep copies of these weights, which no longer change, in the
+/// order in which products read them. A forward pass of few rows is then faster, to the same bits.
+/// The first product that reads a weight makes its copy, which takes as much memory, and
+/// mutable_value() drops it. Any number of threads may compute with the weights.
 template <class T>
 void pack_weights(const Parameters<T>& parameters);
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <xgrad/autograd/autocast.hpp>
-#include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -81,8 +80,7 @@ std::uint64_t hash(const Tensor<T>& x) {
   for (std::size_t i = 0; i < whole; i += kLanes) {
     for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = mix(lanes[l], word(in[i + l]));
   }
-  for (std::size_t i = whole; i < x.size(); ++i)
-    lanes[i - whole] = mix(lanes[i - whole], word(in[i]));
+  for (std::size_t l = 0; whole + l < x.size(); ++l) lanes[l] = mix(lanes[l], word(in[whole + l]));
   return std::accumulate(lanes.begin(), lanes.end(), std::uint64_t(0), mix);
 }
 

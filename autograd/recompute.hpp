@@ -1,19 +1,22 @@
 // recompute(): gradient checkpointing, which saves memory and takes more time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <vector>
 
-#include <xgrad/autograd/variable.hpp>
+#include <xgrad/autograd/op.hpp>
 
 namespace xgrad {
 
 /// f(x) in less memory: forward keeps only x, and backward runs f again, which takes time. Chen et
 /// al. 2016.
 ///
-/// f may use Variables that it captures, leaves and results of ops alike; they get the same
-/// gradients as without recompute(). f must give the same bits each time, so it must take random
-/// numbers from an Rng. Then results and gradients have the same bits as without recompute(). f is
-/// copied and kept as long as the graph. If x requires no gradient or a NoGrad lives, this is f(x).
+/// f may use Variables that it captures, leaves and results of ops alike. It must give the same
+/// bits each time, so it must take random numbers from an Rng. Then results and gradients have the
+/// same bits as without recompute(). f is copied and kept as long as the graph. If x requires no
+/// gradient or a NoGrad lives, this is f(x).
 ///
 /// backward() throws GradientError if
 /// - f gives another shape or other values (by a 64-bit hash) when it runs again, or its result
@@ -25,5 +28,49 @@ namespace xgrad {
 template <class T>
 Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
                       const Variable<T>& x);
+
+namespace detail {
+
+/// Orders nodes from the oldest on. Addresses would give an order that differs from run to run.
+struct Older {
+  bool operator()(const auto& a, const auto& b) const { return a->id < b->id; }
+};
+
+/// The Variables that a recompute()'s function reads besides its argument. While a Captures and a
+/// NoGrad live, apply() reports every op of this thread to the Captures.
+template <class T>
+class Captures {
+ public:
+  Captures();
+
+  /// The newest Captures of this thread; null when there is none.
+  static Captures* current();
+
+  /// Notes x if it comes from outside of the function.
+  void note(const Variable<T>& x);
+  /// Whether an op of the function computed x, and x depends on a Variable that requires a
+  /// gradient.
+  bool made(const Variable<T>& x) const { return x.node() == inside_; }
+  /// The node that all such results share. They have no graph, so backward() through one throws.
+  const std::shared_ptr<Node<T>>& inside() const { return inside_; }
+
+  /// Moves the noted nodes and values to the node of the recompute().
+  void move_to(Node<T>& recompute);
+
+ private:
+  std::shared_ptr<Node<T>> inside_;
+  std::vector<std::shared_ptr<Node<T>>> nodes_;
+  std::vector<Unchanged<T>> values_;
+  Scoped<Captures*> scoped_;
+};
+
+/// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun
+/// have ids >= first; the walk ends at older nodes and leaves their gradients in them. Throws
+/// GradientError when `recompute` does not list such a node, since its gradient would be lost.
+template <class T>
+void backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
+                     std::uint64_t first);
+
+}  // namespace detail
 
 }  // namespace xgrad

@@ -19,8 +19,8 @@ namespace detail {
 template <class T>
 struct PackedCopies;
 
-/// Whether x is whole and has this shape: an assignment can change the shape of what
-/// mutable_value() and mutable_grad() return, and a move takes its elements.
+/// Whether x has this shape and its elements, which an assignment to mutable_value() can change and
+/// a move take.
 template <class T>
 bool has_shape(const Tensor<T>& x, const Shape& shape) {
   return x.shape() == shape && x.storage().size() == size_of(shape);
@@ -67,12 +67,10 @@ class Variable {
   /// Whether it is a leaf that wants a gradient, or depends on one.
   bool requires_grad() const { return node_ != nullptr; }
 
-  /// The value for writing, for optimizers and loaders. Every call counts as a change: a backward()
-  /// that needs the old value throws GradientError. So write through the reference at once and do
-  /// not keep it. Throws GradientError for the result of a recorded op.
-  ///
-  /// A leaf that requires a gradient keeps its shape: after an assignment of another one, its next
-  /// use throws ShapeError.
+  /// The value for writing. Every call counts as a change: a backward() that needs the old value
+  /// throws GradientError. So write through the reference at once and do not keep it. Throws
+  /// GradientError for the result of a recorded op. If an assignment changes the shape of a leaf
+  /// that requires a gradient, its next use throws ShapeError.
   Tensor<T>& mutable_value() const;
 
   /// Whether it is a leaf that a gradient has arrived at.
@@ -85,15 +83,13 @@ class Variable {
   /// The gradient of a leaf for writing; zeros if none has arrived. Throws GradientError unless
   /// this is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
-  /// Clears the gradient; references to it become invalid. Call it before forward, so that
-  /// activations can use the memory of large gradients.
+  /// Clears the gradient, and references to it. Before forward, activations can use its memory.
   void zero_grad() const;
 
   /// The same value, cut from the graph.
   Variable detach() const;
 
-  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf that this depends
-  /// on.
+  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf below this.
   ///
   /// Unless `retain_graph`, this releases the graph, and a second call throws GradientError. Throws
   /// GradientError when nothing requires a gradient or mutable_value() has changed a value that an

@@ -10,8 +10,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 

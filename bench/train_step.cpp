@@ -30,10 +30,11 @@
 #include <vector>
 
 #include <xgrad/autograd/autocast.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
@@ -223,6 +224,7 @@ std::string answer(Bench& bench, bench::Products& products, double before,
   if (command == "products" && arguments >> count)
     return timed(count, [&] { return products.run(); });
   if (command == "hash") return bench.hash();
+  if (command == "arithmetic") return std::string("\"") + arithmetic(false) + "\"";
   if (command == "activations") return bench.activations();
   if (command == "faults") return json({double(used().ru_minflt)});
   if (command == "memory") return json({peak_bytes(), before});

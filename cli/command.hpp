@@ -1,5 +1,6 @@
-// The subcommands of `xgrad`. Each has one function, beside the code that it runs, which returns
-// its name, help and options. The parser, the manual page and the completion use nothing else.
+// The subcommands of `xgrad`, and what they have in common. Each has one function, beside the code
+// that it runs, which returns its name, help and options. The parser, the manual page and the
+// completion use nothing else.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,15 @@
 
 #include <xgrad/train/config/config.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
+
+struct Metrics;
+struct Outcome;
+
+namespace commands {
 
 /// The rules that the value of an option must follow.
-struct OptionRules {
+struct Rules {
   bool required = false;
   bool positive = false;  ///< the number must be finite and above 0
   bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
@@ -26,7 +32,7 @@ struct OptionRules {
   std::vector<std::string> needs = {}, excludes = {};
   std::string value = {};  ///< what --help calls the value; empty: its type
 };
-inline const OptionRules kRequired{.required = true}, kPositive{.positive = true},
+inline const Rules kRequired{.required = true}, kPositive{.positive = true},
     kNewPath{.new_path = true};
 
 struct Option {
@@ -37,7 +43,7 @@ struct Option {
   std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                std::size_t*, double*>
       target;
-  OptionRules rules = {};
+  Rules rules = {};
 
   bool positional() const { return names[0] != '-'; }
 };
@@ -65,6 +71,24 @@ inline constexpr const char* kRun = "a run directory or a checkpoint";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 
+/// Prints a message to standard error. Replaces control characters other than line feeds by spaces,
+/// because a message may quote what could change a terminal.
+void print_error(const std::string& message);
+
+/// If several processes run, says that this command needs one and that the others wait for it.
+void tell_others_wait(const std::string& command);
+
+/// Prints the test metrics and the verdicts as text, or the test metrics as one JSON object.
+/// Returns 0, or 128 + n after signal n.
+int report(const Outcome& outcome, bool json);
+
+/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523
+/// ± 0.0021".
+std::string summary(const Metrics& metrics);
+
+/// A sentence like "3 of 120 tokens are not in the vocabulary and were read as <unk>".
+std::string unknown_text(std::size_t unknown, std::size_t tokens);
+
 /// All commands, in the order of `xgrad --help`.
 std::vector<Command> all_commands();
 
@@ -82,4 +106,6 @@ Command replay_command(), predict_command(), generate_command();
 Command export_command(), import_command(), construct_command();
 Command completion_command(), man_command();
 
-}  // namespace xgrad::commands
+}  // namespace commands
+
+}  // namespace xgrad

@@ -11,9 +11,8 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad::commands {
@@ -57,7 +56,7 @@ void add(CLI::App& app, const Option& option) {
     }
   };
   CLI::Option* added = std::visit(add_for, option.target);
-  const OptionRules& rules = option.rules;
+  const Rules& rules = option.rules;
   added->required(rules.required);
   if (rules.positive) added->check({flaw_of_positive, "POSITIVE"});
   if (rules.new_path) added->check({xgrad::detail::flaw_of_new_path, ""});

@@ -4,7 +4,7 @@
 #
 # KERNELS and COLD say how it is optimised: see XgradFlags.cmake.
 # Its sources are the .cpp files of the folder, and of its sub-folders that ALSO names. Headers stand
-# beside them and are included as <xgrad/train/export/naming.hpp>, in the tree and after installation.
+# beside them and are included as <xgrad/train/export/export.hpp>, in the tree and after installation.
 # The include path of a component holds links to its own headers and to those of USES, no others: an
 # include in a forbidden direction does not compile.
 function(xgrad_component folder)
@@ -55,6 +55,8 @@ function(xgrad_library target)
   add_library(${target})
   add_library(xgrad::${arg_NAME} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
+  # The templates of our headers have the bits of the library, whatever the user's compiler would fuse.
+  target_compile_options(${target} INTERFACE -ffp-contract=off)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     BUILD_RPATH_USE_ORIGIN ON)  # a wheel takes the libraries as they are built

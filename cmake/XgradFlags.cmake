@@ -4,7 +4,10 @@ target_compile_features(xgrad_flags INTERFACE cxx_std_20)
 
 # Never -ffast-math: it deletes the tests for NaN. These three are safe: nobody reads errno after sqrt, nobody
 # traps floating-point exceptions, and `omp simd` only speaks where we write it.
-target_compile_options(xgrad_flags INTERFACE -fno-math-errno -fno-trapping-math -fopenmp-simd)
+# Without contraction a b + c is rounded twice on every processor and by every compiler; a product's kernels name the
+# fused operation.
+target_compile_options(xgrad_flags INTERFACE
+  -fno-math-errno -fno-trapping-math -fopenmp-simd -ffp-contract=off)
 if(XGRAD_MARCH)
   target_compile_options(xgrad_flags INTERFACE -march=${XGRAD_MARCH})
 endif()

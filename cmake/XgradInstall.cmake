@@ -24,18 +24,11 @@ function(xgrad_install name)
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "sweep/plan.hpp" EXCLUDE
-    PATTERN "sweep/queue.hpp" EXCLUDE
-    PATTERN "sweep/claims.hpp" EXCLUDE
-    PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
-    PATTERN "run_groups.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
-    PATTERN "event_file.hpp" EXCLUDE
-    PATTERN "histogram.hpp" EXCLUDE
     PATTERN "recorder.hpp" EXCLUDE
-    PATTERN "tensorboard.hpp" EXCLUDE
-    PATTERN "attention_picture.hpp" EXCLUDE)
+    PATTERN "tensorboard.hpp" EXCLUDE)
 
   get_target_property(library_type ${name} TYPE)
   if(library_type STREQUAL "SHARED_LIBRARY")
@@ -76,7 +69,7 @@ endif()
 
 xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS storage data train)
 # ... but for what other headers include.
-install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp
+install(FILES storage/formats/tensors.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
 install(FILES xgrad.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)
 install(FILES cli/command_line.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/cli COMPONENT development)

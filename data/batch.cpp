@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/range.hpp>
 
 namespace xgrad {
 
@@ -15,28 +16,28 @@ std::size_t first(const Values& values, Predicate bad) {
   return std::size_t(std::find_if(values.begin(), values.end(), bad) - values.begin());
 }
 
-void check_vectors(const Example& example, const TaskShape& shape) {
-  const std::size_t count = example.features.size(), length = count / shape.features;
-  check<DataError>(count > 0, "has no vectors");
-  check<DataError>(count % shape.features == 0, "has ", count, " numbers, expected vectors of ",
-                   shape.features);
-  check<DataError>(length <= shape.max_length, "has ", length, " vectors, must have at most ",
-                   shape.max_length);
+void check_features(const Example& example, const TaskShape& shape) {
+  const std::size_t count = example.features.size();
+  const bool image = shape.input == InputKind::image;
+  if (image) {
+    check<DataError>(count == shape.height * shape.width * shape.channels, "has ", count,
+                     " pixel values, expected ", Shape{shape.height, shape.width, shape.channels});
+  } else {
+    check<DataError>(count > 0, "has no vectors");
+    check<DataError>(count % shape.features == 0, "has ", count, " numbers, expected vectors of ",
+                     shape.features);
+    check<DataError>(count / shape.features <= shape.max_length, "has ", count / shape.features,
+                     " vectors, must have at most ", shape.max_length);
+  }
   const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
-  check<DataError>(at == count, "number ", at % shape.features, " of vector ", at / shape.features,
-                   " is not finite");
+  if (at == count) return;
+  if (image) detail::fail<DataError>("pixel value ", at, " is not finite");
+  detail::fail<DataError>("number ", at % shape.features, " of vector ", at / shape.features,
+                          " is not finite");
 }
 
 void check_input(const Example& example, const TaskShape& shape) {
-  if (shape.input == InputKind::vectors) return check_vectors(example, shape);
-  if (shape.input == InputKind::image) {
-    const std::size_t pixels = shape.height * shape.width * shape.channels;
-    check<DataError>(example.features.size() == pixels, "has ", example.features.size(),
-                     " pixel values, expected ", Shape{shape.height, shape.width, shape.channels});
-    const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
-    check<DataError>(at == pixels, "pixel value ", at, " is not finite");
-    return;
-  }
+  if (shape.input != InputKind::tokens) return check_features(example, shape);
   check<DataError>(!example.ids.empty(), "has no tokens");
   check<DataError>(example.ids.size() <= shape.max_length, "has ", example.ids.size(),
                    " tokens, must have at most ", shape.max_length);
@@ -45,6 +46,12 @@ void check_input(const Example& example, const TaskShape& shape) {
   if (at == example.ids.size()) return;
   detail::fail<DataError>("token ", at, " is ", example.ids[at], ", must be below ",
                           shape.vocabulary);
+}
+
+// The number of positions with targets: the tokens, 1 for the sequence, or a generated sequence.
+std::size_t target_places(const Example& example, const TaskShape& shape) {
+  if (shape.output == OutputKind::generated) return example.targets.size();
+  return shape.output == OutputKind::sequence ? 1 : length_of(example, shape);
 }
 
 void check_edges(const Example& example, const TaskShape& shape) {
@@ -58,13 +65,13 @@ void check_edges(const Example& example, const TaskShape& shape) {
                           example.edges[at].second, ", must join two of the ", length, " tokens");
 }
 
-// `places` is the number of positions with targets: the tokens, or 1 for the sequence.
-void check_values(const Example& example, const TaskShape& shape, std::size_t places) {
+void check_values(const Example& example, const TaskShape& shape) {
   const bool classes = shape.target == TargetKind::classes;
   check<DataError>(classes ? example.values.empty() : example.targets.empty(), "has ",
                    classes ? "numbers" : "classes", " as targets, expected ",
                    classes ? "classes" : "numbers");
-  const std::size_t count = example.values.size(), expected = places * shape.classes;
+  const std::size_t count = example.values.size(),
+                    expected = target_places(example, shape) * shape.classes;
   check<DataError>(count == 0 || count == expected, "has ", count, " target numbers, expected ",
                    expected);
   const bool binary = shape.target == TargetKind::binary;
@@ -143,9 +150,8 @@ Tensor<float> stack_features(const std::vector<Example>& examples, const Shape& 
   return result;
 }
 
-// Stacks numeric or binary targets, `count` positions for each example.
-void stack_values(const std::vector<Example>& examples, const Shape& shape, std::size_t count,
-                  Batch& batch) {
+// Stacks numeric or binary targets.
+void stack_values(const std::vector<Example>& examples, const Shape& shape, Batch& batch) {
   batch.values = zeros<float>(shape);
   auto valid = std::make_shared<Mask>(zeros<std::uint8_t>(shape));
   std::size_t at = 0, counted = 0;
@@ -156,9 +162,46 @@ void stack_values(const std::vector<Example>& examples, const Shape& shape, std:
       valid->data()[at + i] = 1;
       ++counted;
     }
-    at += count;
+    at += batch.values.size() / examples.size();
   }
   if (counted < batch.values.size()) batch.valid = std::move(valid);
+}
+
+// The rows of x, and of each further axis as many of the first elements as `shape` has.
+template <class T>
+Tensor<T> corner(const Tensor<T>& x, const Range& rows, Shape shape) {
+  shape[0] = rows.size();
+  Tensor<T> result = empty<T>(shape);
+  if (result.size() == 0) return result;
+  const std::size_t last = shape.size() - 1, run = last == 0 ? shape[0] : shape[last];
+  Shape at(shape.size(), 0);
+  T* to = result.data();
+  for (const T* const end = to + result.size(); to < end; to += run) {
+    std::size_t from = rows.begin + at[0];
+    for (std::size_t axis = 1; axis <= last; ++axis) from = from * x.shape()[axis] + at[axis];
+    std::copy_n(x.data() + from, run, to);
+    for (std::size_t axis = last; axis-- > 0 && ++at[axis] == shape[axis];) at[axis] = 0;
+  }
+  return result;
+}
+
+// A mask of which some elements are 0; null where all are 1.
+std::shared_ptr<const Mask> partial(Mask mask) {
+  if (std::all_of(mask.begin(), mask.end(), [](std::uint8_t x) { return x == 1; })) return nullptr;
+  return std::make_shared<const Mask>(std::move(mask));
+}
+
+// One more than the last place of a row that satisfies `used`, for the row with most.
+template <class T, class Used>
+std::size_t longest(const Tensor<T>& x, const Range& rows, const Used& used) {
+  const std::size_t width = x.shape()[1];
+  std::size_t most = 0;
+  for (std::size_t row = rows.begin; row < rows.end; ++row) {
+    std::size_t length = width;
+    while (length > most && !used(x.data()[row * width + length - 1])) --length;
+    most = std::max(most, length);
+  }
+  return most;
 }
 
 }  // namespace
@@ -173,11 +216,9 @@ void check_example(const Example& example, const TaskShape& shape, std::size_t n
   check_edges(example, shape);
   const std::size_t count = example.targets.size();
   const bool generated = shape.output == OutputKind::generated;
-  const std::size_t expected = generated                              ? count
-                               : shape.output == OutputKind::sequence ? 1
-                                                                      : length_of(example, shape);
+  const std::size_t expected = target_places(example, shape);
   if (generated && count > 0) check_generated(example, shape);
-  check_values(example, shape, expected);
+  check_values(example, shape);
   check<DataError>(count == 0 || count == expected, "has ", count, " targets, expected ", expected);
   const std::size_t at = first(example.targets, [&](std::int32_t target) {
     return (target != kIgnore || generated) && (target < 0 || std::size_t(target) >= shape.classes);
@@ -208,21 +249,57 @@ Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
     batch.mask = padding_mask(lengths, length);
     if (shape.graph) batch.adjacency = adjacency(examples, lengths, length);
   }
-  const bool per_token = shape.output == OutputKind::tokens;
+  std::size_t places = 0;
+  for (const Example& example : examples) {
+    places = std::max(places, target_places(example, shape));
+  }
   if (shape.target != TargetKind::classes) {
-    Shape places{batch.size, length, shape.classes};
-    if (!per_token) places = {batch.size, shape.classes};
-    stack_values(examples, places, (per_token ? length : 1) * shape.classes, batch);
+    Shape values{batch.size, places, shape.classes};
+    if (shape.output == OutputKind::sequence) values = {batch.size, shape.classes};
+    stack_values(examples, values, batch);
     return batch;
   }
-  std::size_t longest = per_token ? length : 1;
-  if (shape.output == OutputKind::generated) {
-    longest = 0;
-    for (const Example& example : examples) longest = std::max(longest, example.targets.size());
-  }
-  batch.targets = pad(examples, &Example::targets, longest, kIgnore);
+  batch.targets = pad(examples, &Example::targets, places, kIgnore);
   if (shape.output == OutputKind::sequence) batch.targets.reshape({examples.size()});
   return batch;
+}
+
+Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
+  const Range rows = share(batch.size, shard.index, shard.count);
+  Batch part;
+  part.size = rows.size();
+  const bool tokens = batch.ids.dimension() == 2, vectors = batch.features.dimension() == 3;
+  // Tokens or vectors of the longest example; 0 for images.
+  std::size_t after = tokens ? batch.ids.shape()[1] : vectors ? batch.features.shape()[1] : 0;
+  if (batch.mask) after = longest(*batch.mask, rows, [](std::uint8_t x) { return x == 1; });
+  const auto of = [&](const auto& x, std::size_t axes) {
+    Shape shape = x.shape();
+    for (std::size_t axis = 1; axis <= axes; ++axis) shape[axis] = after;
+    return corner(x, rows, std::move(shape));
+  };
+
+  if (tokens) part.ids = of(batch.ids, 1);
+  if (batch.features.dimension() > 1) part.features = of(batch.features, vectors ? 1 : 0);
+  if (batch.mask) part.mask = partial(of(*batch.mask, 1));
+  if (batch.adjacency) part.adjacency = std::make_shared<const Mask>(of(*batch.adjacency, 2));
+  const std::size_t token_axes = output == OutputKind::tokens ? 1 : 0;
+  if (batch.values.dimension() > 1) {
+    part.values = of(batch.values, token_axes);
+    if (batch.valid) part.valid = partial(of(*batch.valid, token_axes));
+    return part;
+  }
+  // Generated targets have a length of their own.
+  if (output == OutputKind::generated) {
+    after = longest(batch.targets, rows, [](std::int32_t target) { return target != kIgnore; });
+  }
+  part.targets = of(batch.targets, batch.targets.dimension() - 1);
+  return part;
+}
+
+std::size_t batches_with(const std::vector<Batch>& batches, const Shard& shard) {
+  return std::size_t(std::count_if(batches.begin(), batches.end(), [&](const Batch& batch) {
+    return share(batch.size, shard.index, shard.count).size() > 0;
+  }));
 }
 
 }  // namespace xgrad

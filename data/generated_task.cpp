@@ -9,24 +9,19 @@ namespace xgrad {
 namespace {
 
 // How the examples of a task become those of the generated task.
-class Conversion {
- public:
+struct Conversion {
   explicit Conversion(const TaskShape& shape)
-      : converts_(shape.output == OutputKind::tokens && shape.target == TargetKind::classes),
-        end_(std::int32_t(shape.classes)),
-        slot_(-1) {
+      : converts(shape.output == OutputKind::tokens && shape.target == TargetKind::classes),
+        end(std::int32_t(shape.classes)) {
     const auto& names = shape.token_names;
-    const auto found = std::find(names.begin(), names.end(), kSlot);
-    if (converts_ && found != names.end()) slot_ = std::int32_t(found - names.begin());
+    const auto found = std::ranges::find(names, kSlot);
+    if (converts && found != names.end()) slot = std::int32_t(found - names.begin());
   }
 
-  bool converts() const { return converts_; }
-  bool has_slots() const { return slot_ >= 0; }
-
   TaskShape shape(TaskShape shape) const {
-    if (!converts_) return shape;
+    if (!converts) return shape;
     if (shape.class_names.empty()) {
-      for (std::int32_t c = 0; c < end_; ++c) shape.class_names.push_back(std::to_string(c));
+      for (std::int32_t c = 0; c < end; ++c) shape.class_names.push_back(std::to_string(c));
     }
     shape.class_names.push_back("end");
     shape.output = OutputKind::generated;
@@ -36,17 +31,16 @@ class Conversion {
   }
 
   Example example(Example example) const {
-    if (!converts_) return example;
-    std::erase(example.ids, slot_);
+    if (!converts) return example;
+    std::erase(example.ids, slot);
     if (example.targets.empty()) return example;
     std::erase(example.targets, kIgnore);
-    example.targets.push_back(end_);
+    example.targets.push_back(end);
     return example;
   }
 
- private:
-  bool converts_;
-  std::int32_t end_, slot_;
+  bool converts;
+  std::int32_t end, slot = -1;  // the end class, and the id of kSlot; -1: there is none
 };
 
 class GeneratedDataset final : public Dataset {
@@ -59,8 +53,7 @@ class GeneratedDataset final : public Dataset {
     return conversion_.example(examples_->get(epoch, index));
   }
   std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return conversion_.has_slots() ? Dataset::length(index, shape)
-                                   : examples_->length(index, shape);
+    return conversion_.slot >= 0 ? Dataset::length(index, shape) : examples_->length(index, shape);
   }
 
  private:
@@ -85,7 +78,7 @@ class GeneratedTask final : public Task {
   std::string token_text(std::int32_t id) const override { return task_->token_text(id); }
   std::vector<Rule> rules() const override {
     std::vector<Rule> rules = task_->rules();
-    if (rules.empty() || !Conversion(task_->shape()).converts()) return rules;
+    if (rules.empty() || !Conversion(task_->shape()).converts) return rules;
     // The rules are told where an output ends, so of each example they get one more class right.
     const auto test = dataset(Split::test);
     std::size_t classes = 0;

@@ -1,7 +1,6 @@
 #include <xgrad/data/loader.hpp>
 
 #include <algorithm>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -30,34 +29,30 @@ Loader::Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options)
 }
 
 Batch Loader::next() {
-  const Taken taken = take();
-  const std::vector<std::size_t>& numbers = taken.examples;
+  const std::optional<std::size_t> limit = this->limit();
+  std::vector<std::size_t> numbers;
+  std::uint64_t epoch = state_.epoch;
+  LoaderState after = state_;
+  while (numbers.empty()) {
+    epoch = after.epoch;
+    if (options_.shuffle) order_epoch(epoch);
+    while (after.position < dataset_->size() && numbers.size() < options_.batch) {
+      const std::size_t example = options_.shuffle ? order_[after.position] : after.position;
+      ++after.position;
+      if (!limit || lengths_[example] <= *limit) numbers.push_back(example);
+    }
+    if (after.position == dataset_->size()) after = {epoch + 1, 0, after.batches};
+  }
+  if (limit) ++after.batches;
   examples_.resize(numbers.size());
   parallel_for(numbers.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) examples_[i] = dataset_->get(taken.epoch, numbers[i]);
+    for (std::size_t i = begin; i < end; ++i) examples_[i] = dataset_->get(epoch, numbers[i]);
   });
   // In order, so that the message names the first bad example.
   for (std::size_t i = 0; i < numbers.size(); ++i) check_example(examples_[i], shape_, numbers[i]);
   Batch batch = collate(examples_, shape_);
-  state_ = taken.after;
+  state_ = after;
   return batch;
-}
-
-Loader::Taken Loader::take() {
-  const std::optional<std::size_t> limit = this->limit();
-  Taken taken{state_.epoch, {}, state_};
-  LoaderState& at = taken.after;
-  while (taken.examples.empty()) {
-    taken.epoch = at.epoch;
-    if (options_.shuffle) order_epoch(at.epoch);
-    while (at.position < dataset_->size() && taken.examples.size() < options_.batch) {
-      const std::size_t example = example_at(at.position++);
-      if (!limit || lengths_[example] <= *limit) taken.examples.push_back(example);
-    }
-    if (at.position == dataset_->size()) at = {at.epoch + 1, 0, at.batches};
-  }
-  if (limit) ++at.batches;
-  return taken;
 }
 
 std::optional<std::size_t> Loader::limit() const {
@@ -77,10 +72,6 @@ void Loader::restore(LoaderState state) {
   check<DataError>(state.position < dataset_->size(), "Loader: the position is ", state.position,
                    ", but the data set has ", dataset_->size(), " examples");
   state_ = state;
-}
-
-std::size_t Loader::example_at(std::uint64_t position) const {
-  return options_.shuffle ? order_[position] : position;
 }
 
 void Loader::order_epoch(std::uint64_t epoch) {

@@ -68,15 +68,6 @@ class Loader {
   void restore(LoaderState state);
 
  private:
-  // The examples of a batch, all of one epoch, and the state behind them.
-  struct Taken {
-    std::uint64_t epoch;
-    std::vector<std::size_t> examples;
-    LoaderState after;
-  };
-
-  Taken take();
-  std::size_t example_at(std::uint64_t position) const;
   void order_epoch(std::uint64_t epoch);
   void find_lengths();
   void sort_by_length(std::vector<std::size_t>& order, std::uint64_t epoch);

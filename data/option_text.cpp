@@ -36,9 +36,9 @@ std::string real_literal(double value) {
 }
 
 std::string list_literal(const Numbers& numbers) {
-  std::string text;
-  for (const double x : numbers) text += (text.empty() ? "" : ", ") + real_literal(x);
-  return "[" + text + "]";
+  std::vector<std::string> literals;
+  for (const double x : numbers) literals.push_back(real_literal(x));
+  return "[" + joined(literals) + "]";
 }
 
 std::string quoted(const std::string& value) {

@@ -30,6 +30,10 @@ std::optional<double> number(const OptionValue& value) {
   return std::nullopt;
 }
 
+bool is_choice(const OptionSpec& spec, const std::string& word) {
+  return std::ranges::find(spec.choices, word) != spec.choices.end();
+}
+
 template <class... Parts>
 std::string text(const Parts&... parts) {
   detail::Message message;
@@ -53,9 +57,7 @@ std::int64_t get_int(const Options& options, const std::string& name) {
 
 double get_double(const Options& options, const std::string& name) {
   const auto found = options.find(name);
-  if (found != options.end() && std::holds_alternative<std::int64_t>(found->second)) {
-    return double(std::get<std::int64_t>(found->second));
-  }
+  if (found != options.end() && number(found->second)) return *number(found->second);
   return get<double>(options, name);
 }
 
@@ -91,16 +93,13 @@ double below(double x) {
 static std::string problem_of_list(const OptionSpec& spec, const OptionValue& value) {
   const auto* numbers = std::get_if<Numbers>(&value);
   if (numbers == nullptr) {
-    return std::find(spec.choices.begin(), spec.choices.end(), std::get<std::string>(value)) !=
-                   spec.choices.end()
-               ? ""
-               : text("is ", to_literal(clipped(std::get<std::string>(value))), ", must be ",
-                      allowed_values(spec));
+    const auto& word = std::get<std::string>(value);
+    if (is_choice(spec, word)) return "";
+    return text("is ", to_literal(clipped(word)), ", must be ", allowed_values(spec));
   }
+  const OptionSpec element{spec.name, 0.0, "", spec.min, spec.max};
   for (std::size_t i = 0; i < numbers->size(); ++i) {
-    const double x = (*numbers)[i];
-    const OptionSpec element{spec.name, 0.0, "", spec.min, spec.max};
-    const std::string wrong = problem(element, x);
+    const std::string wrong = problem(element, (*numbers)[i]);
     if (!wrong.empty()) return text("number ", i + 1, " ", wrong);
   }
   return "";
@@ -128,10 +127,7 @@ std::string problem(const OptionSpec& spec, const OptionValue& value) {
     return text("is ", shown, ", must have no zero byte");
   }
   const auto& choices = spec.choices;
-  if (!word || choices.empty() ||
-      std::find(choices.begin(), choices.end(), *word) != choices.end()) {
-    return "";
-  }
+  if (!word || choices.empty() || is_choice(spec, *word)) return "";
   const std::string meant = nearest(*word, choices);
   const std::string question = meant.empty() ? "" : text("; did you mean \"", meant, "\"?");
   return text("is ", shown, ", must be one of ", joined(nearest_first(*word, choices)), question);
@@ -141,8 +137,7 @@ Options complete(const std::vector<OptionSpec>& table, const Options& given) {
   std::string problems;
   Options options = defaults(table);
   for (const auto& [name, value] : given) {
-    const auto spec = std::find_if(table.begin(), table.end(),
-                                   [&name = name](const OptionSpec& s) { return s.name == name; });
+    const auto spec = std::ranges::find(table, name, &OptionSpec::name);
     std::string wrong;
     if (spec == table.end()) {
       wrong = unknown_key(table, name);

@@ -1,17 +1,37 @@
-// Task: a learning problem, with its sizes and its three disjoint data sets.
+// Task: a learning problem, with its sizes and its three disjoint data sets. Each example of a data
+// set is a pure function of (seed, epoch, index).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <xgrad/data/dataset.hpp>
 #include <xgrad/data/options.hpp>
 #include <xgrad/data/read_once.hpp>
 
 namespace xgrad {
+
+/// A split: one of the three disjoint parts of a task's data.
+enum class Split { train, validation, test };
+/// "train", "validation" or "test".
+const char* to_string(Split split);
+
+/// One example: either `ids` or `features`, with either `targets` or `values`.
+struct Example {
+  std::vector<std::int32_t> ids = {};  ///< token ids, one per token
+  std::vector<float> features = {};    ///< one image (H, W, C) or vectors (N, F), row-major
+  /// Classes: one per token, one for the sequence, or the sequence to generate.
+  std::vector<std::int32_t> targets = {};
+  /// Numeric or binary targets: K per token, or K for the sequence; NaN = no target.
+  std::vector<float> values = {};
+  /// Edges of a graph: pairs of token positions, undirected, in any order.
+  std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};
+};
 
 /// The kind of input.
 enum class InputKind { tokens, image, vectors };
@@ -57,6 +77,21 @@ struct TaskShape {
   std::size_t max_outputs = 0;  ///< longest generated sequence, including its end class
   /// For language models: what a token is. Class c is then token c; kEnd begins and ends a text.
   NextToken next = NextToken::none;
+};
+
+/// A sequence of examples.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  /// The number of examples.
+  virtual std::size_t size() const = 0;
+  /// Returns an example. Thread-safe. `epoch` changes only augmented training examples. Requires:
+  /// index < size().
+  virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
+  /// The number of tokens or vectors of an example, 0 for an image; the same in every epoch.
+  /// Thread-safe. The default builds the whole example; override it where the length is cheaper to
+  /// get. Requires: index < size(), and the shape of the task.
+  virtual std::size_t length(std::size_t index, const TaskShape& shape) const;
 };
 
 /// The best score that any model can expect, for tasks whose input does not determine the answer.

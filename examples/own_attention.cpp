@@ -4,7 +4,7 @@
 //     own_attention gradcheck own_attention.toml
 #include <xgrad/cli/command_line.hpp>
 #include <xgrad/layers/embedding.hpp>
-#include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/layers.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 using namespace xgrad;

@@ -1,27 +1,23 @@
 #include <xgrad/layers/embedding.hpp>
 
+#include <algorithm>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
-#include <xgrad/layers/patches.hpp>
 
 namespace xgrad {
 
 namespace {
 
-std::size_t longest(const InputOptions& options) {
-  const bool row = options.vocabulary > 0 || options.vector > 0;
-  const std::size_t tokens =
-      row ? options.max_length : (options.height / options.patch) * (options.width / options.patch);
-  return tokens + (options.class_token ? 1 : 0);
-}
-
 PositionOptions position_options(const InputOptions& options) {
-  PositionOptions positions{options.positions, longest(options), options.features};
+  PositionOptions positions{options.positions, options.max_length, options.features};
   if (options.vocabulary == 0 && options.vector == 0) {
     positions.rows = options.height / options.patch;
     positions.columns = options.width / options.patch;
+    positions.max_length = positions.rows * positions.columns;
   }
+  positions.max_length += options.class_token ? 1 : 0;
   positions.class_token = options.class_token;
   return positions;
 }
@@ -34,14 +30,58 @@ std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
   return {"patch", side * side * options.channels};
 }
 
+void check_patch(std::size_t patch, std::size_t height, std::size_t width) {
+  check_shape(patch > 0 && height % patch == 0 && width % patch == 0, "patchify: patch (", patch,
+              ") does not divide the image's ", height, " x ", width, " pixels");
+}
+
 }  // namespace
 
 template <class T>
-Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width)
-    : weight_(
-          scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {
-  check<ConfigError>(vocabulary > 0, scope.path(),
-                     ": an embedding needs token ids, and the task's inputs are none");
+Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap) {
+  check_shape(x.dimension() == 4, "patchify: expected (B, H, W, C), got ", x.shape());
+  const std::size_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
+  check_patch(patch, height, width);
+  const std::size_t side = patch + 2 * overlap;
+  Tensor<T> y =
+      empty<T>({x.shape()[0], (height / patch) * (width / patch), side * side * channels});
+  T* to = y.data();
+  // Rows and columns count from `overlap` pixels outside the image.
+  const auto copy = [&](std::size_t b, std::size_t row, std::size_t left) {
+    T* const end = to + side * channels;
+    if (row >= overlap && row < height + overlap) {
+      const std::size_t first = std::max(left, overlap);
+      const std::size_t last = std::min(left + side, width + overlap);
+      const std::size_t from = (b * height + row - overlap) * width + first - overlap;
+      to = std::fill_n(to, (first - left) * channels, T(0));
+      to = std::copy_n(x.data() + from * channels, (last - first) * channels, to);
+    }
+    std::fill(to, end, T(0));
+    to = end;
+  };
+  for (std::size_t b = 0; b < x.shape()[0]; ++b) {
+    for (std::size_t top = 0; top < height; top += patch) {
+      for (std::size_t left = 0; left < width; left += patch) {
+        for (std::size_t row = top; row < top + side; ++row) copy(b, row, left);
+      }
+    }
+  }
+  return y;
+}
+
+template <class T>
+Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, std::size_t width) {
+  check_patch(patch, height, width);
+  check_shape(x.dimension() == 3 && x.shape()[1] == (height / patch) * (width / patch) &&
+                  x.shape()[2] % (patch * patch) == 0,
+              "unpatchify: expected the patches of ", height, " x ", width, " pixels, got ",
+              x.shape());
+  const std::size_t channels = x.shape()[2] / (patch * patch);
+  Tensor<T> patches = x;
+  patches.reshape({x.shape()[0], height / patch, width / patch, patch, patch, channels});
+  Tensor<T> y = xt::transpose(patches, {0, 1, 3, 2, 4, 5});
+  y.reshape({x.shape()[0], height, width, channels});
+  return y;
 }
 
 template <class T>
@@ -119,9 +159,10 @@ SharedMask InputEmbedding<T>::adjacency(const SharedMask& adjacency) const {
   return larger;
 }
 
-#define XGRAD_INSTANTIATE(T)                           \
-  template Tensor<T> one_hot(const Ids&, std::size_t); \
-  template class Embedding<T>;                         \
+#define XGRAD_INSTANTIATE(T)                                                              \
+  template Tensor<T> one_hot(const Ids&, std::size_t);                                    \
+  template Tensor<T> patchify(const Tensor<T>&, std::size_t, std::size_t);                \
+  template Tensor<T> unpatchify(const Tensor<T>&, std::size_t, std::size_t, std::size_t); \
   template class InputEmbedding<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

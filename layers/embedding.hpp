@@ -1,30 +1,26 @@
-// Embedding: token ids to vectors. InputEmbedding: token ids, vectors or images to the tokens that
-// an encoder reads.
+// InputEmbedding: token ids, vectors or images to the tokens that an encoder reads.
 #pragma once
 
 #include <optional>
 
-#include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/layers.hpp>
 #include <xgrad/layers/model.hpp>
-#include <xgrad/layers/norm.hpp>
 #include <xgrad/layers/positions.hpp>
 
 namespace xgrad {
 
-/// A learned vector for each token id. Parameter weight (V, D), initially N(0, 0.02^2).
+/// Cuts images into patches of P x P pixels: x (B, H, W, C) -> (B, (H/P)(W/P), P P C). Patches are
+/// in row-major order, and so are the pixels of a patch. With `overlap` = O, a patch has O
+/// pixels more on each side, zeros beyond the image: S = P + 2 O, (B, (H/P)(W/P), S S C). These are
+/// the inputs of a convolution with kernel S, stride P and padding O. Throws ShapeError when P does
+/// not divide H and W.
 template <class T>
-class Embedding {
- public:
-  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty, as that of a
-  /// task whose inputs are no tokens.
-  Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
+Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap = 0);
 
-  /// ids (...) -> (..., D).
-  Variable<T> operator()(const Ids& ids) const { return embedding(weight_, ids); }
-
- private:
-  Variable<T> weight_;
-};
+/// The inverse of patchify() without overlap: assembles patches to images of `height` x `width`
+/// pixels, (B, H, W, C).
+template <class T>
+Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, std::size_t width);
 
 /// The kind and sizes of the input of an InputEmbedding.
 struct InputOptions {

@@ -19,7 +19,7 @@ struct ModelInput {
 };
 
 template <class T>
-class Decoding;  // layers/models/decoding.hpp
+class Decoding;  // layers/models/generate.hpp
 
 /// Maps a batch to logits, or to numbers in regression: (B, N, classes) for token outputs, (B,
 /// classes) for sequence outputs, (B, M, classes) for generated outputs.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
@@ -12,8 +13,8 @@ Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width) {
   Tensor<T> table = empty<T>({max_length, width});
   for (std::size_t p = 0; p < max_length; ++p) {
     for (std::size_t i = 0; i < width; ++i) {
-      const double angle = double(p) / std::pow(10000.0, double(i - i % 2) / double(width));
-      table.data()[p * width + i] = T(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      const double angle = double(p) / portable::pow(10000.0, double(i - i % 2) / double(width));
+      table.data()[p * width + i] = T(i % 2 == 0 ? portable::sin(angle) : portable::cos(angle));
     }
   }
   return table;
@@ -38,42 +39,20 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask) {
 
 template <class T>
 Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) : options_(options) {
-  const std::size_t width = options.width;
-  switch (options.kind) {
-    case PositionKind::learned:
-      weight_ = scope.parameter("weight", {options.max_length, width}, init::normal(0.02),
-                                WeightDecay::off);
-      break;
-    case PositionKind::sinusoidal:
-      weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, width));
-      break;
-    case PositionKind::learned_2d:
-      weight_ = scope.parameter("row_weight", {options.rows, width}, init::normal(0.02),
-                                WeightDecay::off);
-      columns_ = scope.parameter("column_weight", {options.columns, width}, init::normal(0.02),
-                                 WeightDecay::off);
-      break;
-    case PositionKind::relative_index:
-      weight_ = scope.parameter("weight", {width, 2}, init::uniform(1 / std::sqrt(2.0)),
-                                WeightDecay::off);
-      break;
-    case PositionKind::none:
-    case PositionKind::rotary:
-    case PositionKind::alibi:
-    case PositionKind::relative_bias:
-      break;
+  const auto learned = [&](const char* name, std::size_t rows) {
+    return scope.parameter(name, {rows, options.width}, init::normal(0.02), WeightDecay::off);
+  };
+  if (options.kind == PositionKind::learned) weight_ = learned("weight", options.max_length);
+  if (options.kind == PositionKind::sinusoidal)
+    weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, options.width));
+  if (options.kind == PositionKind::learned_2d) {
+    weight_ = learned("row_weight", options.rows);
+    columns_ = learned("column_weight", options.columns);
   }
-}
-
-// The vectors of learned_2d, (N, D): one per patch in row-major order, after zeros for a class
-// token.
-template <class T>
-Variable<T> Positions<T>::grid() const {
-  const std::size_t rows = options_.rows, columns = options_.columns, width = options_.width;
-  const Variable<T> all =
-      reshape(add(reshape(weight_, {rows, 1, width}), columns_), {rows * columns, width});
-  if (!options_.class_token) return all;
-  return concat<T>({Variable<T>(zeros<T>({1, width})), all}, 0);
+  if (options.kind == PositionKind::relative_index) {
+    weight_ = scope.parameter("weight", {options.width, 2}, init::uniform(1 / std::sqrt(2.0)),
+                              WeightDecay::off);
+  }
 }
 
 template <class T>
@@ -91,7 +70,12 @@ Variable<T> Positions<T>::operator()(const Variable<T>& x, const SharedMask& mas
   if (columns_.defined()) {
     check_shape(end == longest, "positions: expected the ", longest, " patches of an image, got ",
                 end);
-    return add(x, grid());
+    // One vector per patch in row-major order, after zeros for a class token.
+    const std::size_t rows = options_.rows, width = options_.width;
+    const Variable<T> grid = reshape(add(reshape(weight_, {rows, 1, width}), columns_),
+                                     {rows * options_.columns, width});
+    if (!options_.class_token) return add(x, grid);
+    return add(x, concat<T>({Variable<T>(zeros<T>({1, width})), grid}, 0));
   }
   return add(x, first == 0 && end == longest ? weight_ : slice(weight_, 0, first, end));
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 namespace xgrad {
 

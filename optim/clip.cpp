@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/lanes.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
 
@@ -12,10 +13,8 @@ namespace xgrad {
 
 template <class T>
 static double sum_of_squares(const T* x, std::size_t n) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += double(x[i]) * double(x[i]);
-  return sum;
+  const auto square = [x](std::size_t i) { return double(x[i]) * double(x[i]); };
+  return detail::sum_terms<double, 4 * detail::kLanes<double>>(n, square);
 }
 
 template <class T>
@@ -38,11 +37,6 @@ double norm_of(const std::vector<double>& sums) {
   double total = 0;
   for (const double sum : sums) total += sum;
   return std::sqrt(total);
-}
-
-template <class T>
-double global_norm(const Parameters<T>& parameters) {
-  return norm_of(sums_of_squares(parameters));
 }
 
 template <class T>
@@ -77,7 +71,6 @@ double clip_factor(double norm, double max_norm) {
 
 #define XGRAD_INSTANTIATE(T)                                                            \
   template std::vector<double> sums_of_squares(const Parameters<T>&, const ModelPart&); \
-  template double global_norm(const Parameters<T>&);                                    \
   template void clip_values(const Parameters<T>&, double, const ModelPart&);            \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)

@@ -1,6 +1,7 @@
-// The global gradient norm, for clipping and for detecting NaN.
+// The global gradient norm, for clipping, and for detecting NaN and spikes.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
@@ -20,7 +21,9 @@ double norm_of(const std::vector<double>& sums);
 ///
 /// It is norm_of(sums_of_squares(parameters)), so the bits do not depend on the number of threads.
 template <class T>
-double global_norm(const Parameters<T>& parameters);
+double global_norm(const Parameters<T>& parameters) {
+  return norm_of(sums_of_squares(parameters));
+}
 
 /// Returns min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 when max_norm is
 /// 0, which means no clipping. Throws NumericError when an argument is negative or NaN.
@@ -35,5 +38,42 @@ void clip_values(const Parameters<T>& parameters, double most, const ModelPart& 
 /// Reads the bits, so no compiler flag can remove the test.
 template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
+
+/// A norm is a spike when it exceeds `factor` times the running mean m of the norms before it, once
+/// there are 20. m is the first norm, then m <- 0.98 m + 0.02 norm.
+class SpikeGuard {
+ public:
+  /// The whole state.
+  struct State {
+    double mean = 0;          ///< m, the running mean
+    std::uint64_t count = 0;  ///< number of norms observed
+  };
+
+  /// A factor of 0 disables the guard.
+  explicit SpikeGuard(double factor) : factor_(factor) {}
+
+  /// Whether a norm is a spike.
+  bool is_spike(double norm) const {
+    constexpr std::uint64_t kFewest = 20;
+    return watches() && state_.count >= kFewest && norm > factor_ * state_.mean;
+  }
+  /// Adds a norm that was not a spike to the mean.
+  void observe(double norm) {
+    constexpr double kDecay = 0.98;
+    state_.mean = state_.count == 0 ? norm : kDecay * state_.mean + (1 - kDecay) * norm;
+    ++state_.count;
+  }
+
+  /// Whether the guard is enabled.
+  bool watches() const { return factor_ > 0; }
+  /// The state.
+  const State& state() const { return state_; }
+  /// The state, for restoring it.
+  State& state() { return state_; }
+
+ private:
+  double factor_;
+  State state_;
+};
 
 }  // namespace xgrad

@@ -1,6 +1,9 @@
 // Parameter groups: separate options for parameters whose names match a pattern.
 #pragma once
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +24,17 @@ struct ParameterGroup {
 };
 
 /// Whether a group's pattern matches the whole name of a parameter.
-bool matches(const std::string& pattern, const std::string& name);
+inline bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+}
 
 /// Returns the first group that matches; nullptr if none does.
-const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups, const std::string& name);
-
-/// Throws ConfigError when the pattern of a group matches no name, or a number is out of range.
-void check_groups(const std::vector<ParameterGroup>& groups, const std::vector<std::string>& names);
+inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
+                                      const std::string& name) {
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const ParameterGroup& group) {
+    return matches(group.match, name);
+  });
+  return found == groups.end() ? nullptr : &*found;
+}
 
 }  // namespace xgrad

@@ -1,9 +1,10 @@
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -33,6 +34,25 @@ const OptimizerOptions& checked(const OptimizerOptions& s) {
   return s;
 }
 
+// Checks that each group matches a name.
+void check_groups(const std::vector<ParameterGroup>& groups,
+                  const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string& pattern = groups[i].match;
+    const auto check_factor = [i](const char* name, double value) {
+      check<ConfigError>(value >= 0 && std::isfinite(value), "optim.groups[", i, "].", name,
+                         ": is ", value, ", must be a finite number of at least 0");
+    };
+    check_factor("lr_scale", groups[i].lr_scale);
+    check_factor("weight_decay", groups[i].weight_decay.value_or(0));
+    const auto fits = [&](const std::string& name) { return matches(pattern, name); };
+    if (std::any_of(names.begin(), names.end(), fits)) continue;
+    const std::string near = names.empty() ? "none" : nearest_first(pattern, names)[0];
+    detail::fail<ConfigError>("optim.groups[", i, "].match: \"", pattern,
+                              "\" matches no parameter; the nearest name is ", near);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -44,37 +64,29 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions&
   for (const Parameter<T>& p : parameters) names.push_back(p.name);
   check_groups(options.groups, names);
   for (const Parameter<T>& p : parameters) {
-    members_.push_back(member(p));
-    trainable_ += members_.back().trains;
+    const double decay = p.weight_decay == WeightDecay::on ? options_.weight_decay : 0;
+    Member member{trainable_, decay, 1, p.variable.requires_grad()};
+    if (const ParameterGroup* group = group_of(options_.groups, p.name)) {
+      member.lr_scale = group->lr_scale;
+      member.weight_decay = group->weight_decay.value_or(decay);
+      member.trains = member.trains && !group->freeze;
+    }
+    trainable_ += member.trains;
+    members_.push_back(member);
   }
-  for (const std::string& slot : slots) add_state(slot);
-}
-
-// A parameter that lies outside the part has a state without elements.
-template <class T>
-void Optimizer<T>::add_state(const std::string& slot) {
-  detail::FlatParameters flat;
-  auto member = members_.begin();
-  for (const Parameter<T>& p : *parameters_) {
-    if (!(member++)->trains) continue;
-    flat.append(p.value().size());
-    const Range own = flat.run_of(options_.part, flat.count() - 1);
-    const bool whole = own.size() == p.value().size();
-    state_.push_back({slot + "." + p.name, zeros<T>(whole ? p.variable.shape() : Shape{own.size()}),
-                      p.variable.shape(), own.begin});
+  for (const std::string& slot : slots) {
+    detail::FlatParameters flat;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].trains) continue;
+      const Parameter<T>& p = parameters.begin()[std::ptrdiff_t(i)];
+      flat.append(p.value().size());
+      // A parameter that lies outside the part has a state without elements.
+      const Range own = flat.run_of(options_.part, flat.count() - 1);
+      const Shape& whole = p.variable.shape();
+      const Shape shape = own.size() == p.value().size() ? whole : Shape{own.size()};
+      state_.push_back({slot + "." + p.name, zeros<T>(shape), whole, own.begin});
+    }
   }
-}
-
-template <class T>
-typename Optimizer<T>::Member Optimizer<T>::member(const Parameter<T>& p) const {
-  Member member{trainable_, 0.0, 1.0, p.variable.requires_grad()};
-  if (p.weight_decay == WeightDecay::on) member.weight_decay = options_.weight_decay;
-  if (const ParameterGroup* group = group_of(options_.groups, p.name)) {
-    member.lr_scale = group->lr_scale;
-    member.weight_decay = group->weight_decay.value_or(member.weight_decay);
-    member.trains = member.trains && !group->freeze;
-  }
-  return member;
 }
 
 template <class T>
@@ -89,55 +101,47 @@ void detail::set_state(std::vector<OptimizerState<T>>& state, const char* what,
 }
 
 template <class T>
-void Optimizer<T>::require_gradients() const {
-  std::string missing;
-  auto member = members_.begin();
-  for (const Parameter<T>& p : *parameters_) {
-    if ((member++)->trains && !p.variable.has_grad()) missing += "\n  " + p.name;
-  }
-  check<NumericError>(missing.empty(), "optimizer: these parameters have no gradient:", missing);
-}
-
-template <class T>
-ParameterSpan<T> Optimizer<T>::whole(std::size_t i, double lr) {
-  const Variable<T>& variable = (parameters_->begin() + i)->variable;
-  ParameterSpan<T> run{};
-  run.lr = lr;
-  run.size = variable.value().size();
-  run.value = variable.mutable_value().data();
-  run.grad.data = variable.grad().data();
-  run.weight_decay = members_[i].weight_decay;
-  run.lr_scale = members_[i].lr_scale;
-  for (std::size_t slot = 0; slot < slot_count_; ++slot) {
-    run.slots[slot] = state_[slot * trainable_ + members_[i].state].tensor.data();
-  }
-  return run;
-}
-
-template <class T>
 void Optimizer<T>::step(double lr, double grad_scale) {
   check_at_least_0<NumericError>("step: lr", lr);
   check_at_least_0<NumericError>("step: grad_scale", grad_scale);
   check<Error>(parameters_->size() == members_.size(), "optimizer: the model had ", members_.size(),
                " parameters when the optimizer was created, but has ", parameters_->size(), " now");
-  if (!checked_) require_gradients();
+  std::string missing;
+  auto member = members_.begin();
+  for (const Parameter<T>& p : *parameters_) {
+    if ((member++)->trains && !checked_ && !p.variable.has_grad()) missing += "\n  " + p.name;
+  }
+  check<NumericError>(missing.empty(), "optimizer: these parameters have no gradient:", missing);
   checked_ = true;
 
   flat_.clear();
   wholes_.clear();
   firsts_.clear();
-  for (std::size_t i = 0; i < parameters_->size(); ++i) {
-    if (!members_[i].trains || !(parameters_->begin() + i)->variable.has_grad()) continue;
-    wholes_.push_back(whole(i, lr));
-    firsts_.push_back(slot_count_ == 0 ? 0 : state_[members_[i].state].first);
-    flat_.append(wholes_.back().size);
+  member = members_.begin();
+  for (const Parameter<T>& p : *parameters_) {
+    const auto [state, weight_decay, lr_scale, trains] = *member++;
+    if (!trains || !p.variable.has_grad()) continue;
+    const ScaledGradient<T> grad{p.variable.grad().data(), T(grad_scale)};
+    ParameterSpan<T> whole{p.variable.value().size(),
+                           p.variable.mutable_value().data(),
+                           grad,
+                           {},
+                           weight_decay,
+                           lr_scale,
+                           lr};
+    for (std::size_t slot = 0; slot < slot_count_; ++slot) {
+      whole.slots[slot] = state_[slot * trainable_ + state].tensor.data();
+    }
+    wholes_.push_back(whole);
+    firsts_.push_back(slot_count_ == 0 ? 0 : state_[state].first);
+    flat_.append(whole.size);
   }
   prepare(lr, ++steps_);
   const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     ParameterSpan<T> run = wholes_[i];
     run.size = n;
     run.value += first;
-    run.grad = {run.grad.data + first, T(grad_scale)};
+    run.grad.data += first;
     for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
     update(run);
   };

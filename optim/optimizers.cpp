@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -50,8 +51,8 @@ struct Adam final : Optimizer<T> {
 
   void prepare(double lr, std::uint64_t step) override {
     const OptimizerOptions& s = this->options();
-    step_size_ = T(lr / (1 - std::pow(s.beta1, double(step))));
-    root_scale_ = T(1 / std::sqrt(1 - std::pow(s.beta2, double(step))));
+    step_size_ = T(lr / (1 - portable::pow(s.beta1, double(step))));
+    root_scale_ = T(1 / std::sqrt(1 - portable::pow(s.beta2, double(step))));
   }
 
   void update(const ParameterSpan<T>& span) const override {

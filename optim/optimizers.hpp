@@ -1,13 +1,143 @@
-// The table of optimizers: makes an optimizer from its name in a config.
+// Optimizer<T>: base class that updates the parameters; each kind adds its state and update(). The
+// table of optimizers makes one from its name in a config.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/range.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
+#include <xgrad/optim/groups.hpp>
 
 namespace xgrad {
+
+/// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
+/// every step.
+struct OptimizerOptions {
+  double beta1 = 0.9;         ///< decay of the mean of gradients, in [0, 1)
+  double beta2 = 0.999;       ///< decay of the mean of squared gradients, in [0, 1)
+  double eps = 1e-8;          ///< added to the denominator, >= 0
+  double weight_decay = 0.0;  ///< for parameters with WeightDecay::on, >= 0
+  double momentum = 0.0;      ///< decay of SGD's sum of gradients, in [0, 1)
+  bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
+  double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
+  std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
+  /// The scalars of the parameters that it trains which this optimizer updates and keeps state for.
+  /// One of several processes that share the update has a part.
+  ModelPart part = {};
+};
+
+/// A named tensor in the state of an optimizer.
+template <class T>
+struct OptimizerState {
+  std::string name;       ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
+  Tensor<T> tensor;       ///< values: in the shape of the parameter, or a part of them in one row
+  Shape shape;            ///< shape of the parameter
+  std::size_t first = 0;  ///< index of the first value in the parameter
+};
+
+namespace detail {
+/// Replaces the tensor of this name in `state`, or the part of it that is there, by that of a whole
+/// one. Throws Error, which calls it `what`, if there is none, and ShapeError if the shape differs.
+template <class T>
+void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
+               const Tensor<T>& tensor);
+}  // namespace detail
+
+/// A gradient multiplied by the `grad_scale` of step(), so that every update() applies clipping.
+template <class T>
+struct ScaledGradient {
+  /// Element i, scaled.
+  T operator[](std::size_t i) const { return scale * data[i]; }
+
+  const T* data;  ///< gradient that backward computed
+  T scale;        ///< grad_scale of the step
+};
+
+/// Consecutive elements of one parameter, the input of update().
+template <class T>
+struct ParameterSpan {
+  std::size_t size;         ///< number of elements
+  T* value;                 ///< values to update
+  ScaledGradient<T> grad;   ///< gradients of the loss
+  std::array<T*, 2> slots;  ///< state tensors, in the order of their names
+  double weight_decay;      ///< weight decay; 0 for WeightDecay::off
+  double lr_scale;          ///< factor of the learning rate
+  double lr;                ///< learning rate of the step, without the factor
+};
+
+/// Base class of all optimizers. Its whole state is steps() and state(), allocated at construction.
+template <class T>
+class Optimizer {
+ public:
+  /// `slots` names up to two state tensors per parameter, as PyTorch names them. Keeps a pointer to
+  /// `parameters`, which must be complete. Parameters that require no gradient, and those of groups
+  /// with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the pattern
+  /// of a group matches nothing.
+  Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
+            const std::vector<std::string>& slots);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Updates every parameter that has a gradient, in one pass, with gradient times `grad_scale`
+  /// (from clip_factor()). Skips groups with `freeze`.
+  ///
+  /// The bits do not depend on the number of threads. Throws NumericError, with nothing changed,
+  /// when lr or grad_scale is negative or not finite. The first call also throws it when some
+  /// parameters have no gradient, and names them; later calls skip such parameters.
+  /// Throws Error when parameters were added after construction.
+  void step(double lr, double grad_scale = 1.0);
+
+  /// The number of steps taken; part of the state.
+  std::uint64_t steps() const { return steps_; }
+  /// Sets the number of steps taken.
+  void set_steps(std::uint64_t steps) { steps_ = steps; }
+
+  /// The state tensors, slot by slot, each in the order of the parameters.
+  const std::vector<OptimizerState<T>>& state() const { return state_; }
+  /// Replaces a state tensor, or the part that this optimizer has, by that of a whole tensor.
+  /// Throws Error when the name is unknown, ShapeError when the shape is not that of the parameter.
+  void set_state(std::string_view name, const Tensor<T>& tensor) {
+    detail::set_state(state_, "state tensor of the optimizer", name, tensor);
+  }
+
+  /// The options it was made with.
+  const OptimizerOptions& options() const { return options_; }
+
+ protected:
+  /// Prepares update() for a step. Called once per step, with its number from 1.
+  virtual void prepare(double /*lr*/, std::uint64_t /*step*/) {}
+  /// Updates value and slots, with the learning rate lr times lr_scale. Called on several threads
+  /// at once, for different elements.
+  virtual void update(const ParameterSpan<T>& span) const = 0;
+
+ private:
+  // Options and state of one parameter.
+  struct Member {
+    std::size_t state;  // index in state_ of its first slot; the next ones follow every trainable_
+    double weight_decay;
+    double lr_scale;
+    bool trains;
+  };
+
+  const Parameters<T>* parameters_;
+  OptimizerOptions options_;
+  std::size_t slot_count_, trainable_ = 0;
+  std::vector<OptimizerState<T>> state_;
+  std::vector<Member> members_;  // one per parameter
+  std::uint64_t steps_ = 0;
+  bool checked_ = false;
+  // Reused in every step to avoid allocation.
+  detail::FlatParameters flat_;
+  std::vector<ParameterSpan<T>> wholes_;
+  std::vector<std::size_t> firsts_;  // of each whole, the first scalar that has state
+};
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();

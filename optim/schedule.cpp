@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 
@@ -44,7 +45,7 @@ const Entry& find(const std::string& name) {
 
 // Falls from 1 at p = 0 to 0 at p = 1.
 double half_cosine(double p) {
-  return (1 + std::cos(std::numbers::pi * p)) / 2;
+  return (1 + portable::cos(std::numbers::pi * p)) / 2;
 }
 
 }  // namespace
@@ -67,12 +68,12 @@ double Schedule::operator()(std::uint64_t step) const {
   const auto& [final, power, every, gamma, decay, div] = options_;
   const double n = double(step - warmup_);
   if (shape_ == Shape::constant || shape_ == Shape::plateau) return lr_;
-  if (shape_ == Shape::step) return lr_ * std::pow(gamma, std::floor(n / double(every)));
+  if (shape_ == Shape::step) return lr_ * portable::pow(gamma, std::floor(n / double(every)));
   if (shape_ == Shape::noam) return lr_ * std::sqrt(double(warmup_ + 1) / double(step + 1));
   if (step >= steps_) return lr_ * final;
   const double p = n / double(steps_ - warmup_);
   if (shape_ == Shape::linear) return lr_ * (1 - (1 - final) * p);
-  if (shape_ == Shape::polynomial) return lr_ * (final + (1 - final) * std::pow(1 - p, power));
+  if (shape_ == Shape::polynomial) return lr_ * (final + (1 - final) * portable::pow(1 - p, power));
   if (shape_ == Shape::wsd) {
     return lr_ * (1 - (1 - final) * std::max(0.0, (p - (1 - decay)) / decay));
   }

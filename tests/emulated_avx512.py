@@ -38,9 +38,9 @@ static void* made(void* cpu) {
 """
 # Object file, a part of the function's mangled name, and the size of an operand's elements.
 KERNELS = (
-    ("avx512.cpp.o", "packed_gemm_avx512IffE", 4),
-    ("avx512.cpp.o", "packed_gemm_avx512IfNS_4Bf16E", 2),
-    ("avx512_bf16.cpp.o", "packed_gemm_avx512_bf16", 2),
+    ("avx512.cpp.o", "packed_gemmINS0_6Avx512EffE", 4),
+    ("avx512.cpp.o", "packed_gemmINS0_6Avx512EfNS_4Bf16E", 2),
+    ("avx512_bf16.cpp.o", "packed_gemmINS0_10Avx512Bf16E", 2),
 )
 STACK, END, SCRATCH, PRODUCT, OPERANDS, TABLES = 0x20000000, 0x20020000, 0x30000000, 0x31000000, (0x32000000, 0x33000000, 0x34000000), 0x10000000
 SIZE = 1 << 21  # bytes for each operand

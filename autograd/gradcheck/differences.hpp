@@ -1,9 +1,12 @@
 // Numerical derivatives. Internal to check_gradients().
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/tensor.hpp>
 #include <xgrad/autograd/variable.hpp>
 
@@ -38,13 +41,68 @@ class Differences {
   /// `expected`, and as its error that of rounding f, by up to four units in the last place, at its
   /// steps. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
-                      long double goal) const;
+                      long double goal) const {
+    constexpr std::size_t kMost = 14;
+    Estimate best{std::numeric_limits<long double>::quiet_NaN(), 0};
+    std::vector<long double> differences;  // at step, step/2, step/4, ...
+    for (std::size_t k = 0; k < kMost; ++k) {
+      const Estimate shortest = central(moves, std::ldexp(step, -int(k)));
+      differences.push_back(shortest.value);
+      if (differences.size() > levels_ + 2) differences.erase(differences.begin());
+      // The longest steps of all may reach beyond a kink.
+      for (std::size_t levels = levels_; levels <= differences.size(); ++levels) {
+        const Estimate next = richardson({differences.end() - long(levels), differences.end()});
+        const long double distance = std::fabs(next.value - expected);
+        if (!(std::fabs(best.value - expected) <= distance)) best = {next.value, shortest.error};
+        if (distance <= goal || next.error <= goal) return best;
+      }
+    }
+    return best;
+  }
 
  private:
-  static Estimate richardson(std::vector<long double> row);
-  /// The central difference, with the error of rounding f.
-  Estimate central(const std::vector<Move<T>>& moves, long double step) const;
-  Tensor<T> at(const std::vector<Move<T>>& moves, long double step) const;
+  // The error of a central difference is a series in even powers of the step. Combining the
+  // differences at step, step/2, step/4, ... eliminates the lowest power with each further level.
+  static Estimate richardson(std::vector<long double> row) {
+    long double error = std::numeric_limits<long double>::infinity();
+    for (std::size_t k = 1; k < row.size(); ++k) {
+      const long double factor = std::ldexp(1.0L, 2 * int(k));
+      const long double before = row.back();
+      for (std::size_t level = row.size(); level-- > k;) {
+        row[level] = (factor * row[level] - row[level - 1]) / (factor - 1);
+      }
+      error = std::fabs(row.back() - before);
+    }
+    return {row.back(), error};
+  }
+
+  // The central difference, with the error of rounding f. Subtracts outputs one by one, so that
+  // unchanged outputs add no rounding error.
+  Estimate central(const std::vector<Move<T>>& moves, long double step) const {
+    const Tensor<T> above = at(moves, step), below = at(moves, -step);
+    long double sum = 0, size = 0;
+    for (std::size_t i = 0; i < u_.size(); ++i) {
+      const long double u = u_.data()[i], high = above.data()[i], change = high - below.data()[i];
+      sum += u * change;
+      if (change != 0) size += std::fabs(u * high);
+    }
+    return {sum / (2 * step), 4 * size * std::numeric_limits<T>::epsilon() / step};
+  }
+
+  Tensor<T> at(const std::vector<Move<T>>& moves, long double step) const {
+    struct Restore {
+      const std::vector<Move<T>>& moves;
+      ~Restore() {
+        for (const Move<T>& move : moves) *move.value = move.origin;
+      }
+    } restore{moves};
+    for (const Move<T>& move : moves) *move.value = T(move.origin + T(step) * move.speed);
+    const NoGrad no_grad;
+    Tensor<T> y = f_().value();
+    check_shape(y.shape() == u_.shape(), "check_gradients: f returns shape ", u_.shape(),
+                ", the reference function ", y.shape());
+    return y;
+  }
 
   const std::function<Variable<T>()>& f_;
   Tensor<T> u_;

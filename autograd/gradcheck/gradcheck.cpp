@@ -87,25 +87,6 @@ struct Probe {
   Real gradient_norm;  // norm of the gradient along a direction; 0 for an entry
 };
 
-using Line = std::array<std::string, 8>;
-
-std::string format(const char* pattern, double number) {
-  std::array<char, 40> buffer;
-  std::snprintf(buffer.data(), buffer.size(), pattern, number);
-  return buffer.data();
-}
-
-Line line(const GradientRow& row) {
-  return {row.ok() ? " " : "!",
-          row.name,
-          row.place,
-          format("%.15e", row.analytic),
-          format("%.15e", row.numeric),
-          format("%.1e", row.error),
-          format("%.1e", row.relative),
-          std::to_string(row.probed - row.failed) + "/" + std::to_string(row.probed)};
-}
-
 // T is the scalar of the differences.
 template <class T>
 class Check {
@@ -121,7 +102,7 @@ class Check {
     gradients_ = backward(y, u);
     for (const Tensor<double>& g : gradients_) overall_ = std::max(overall_, largest(g));
     if (y.requires_grad()) check_laws(y, u);
-    for (const auto& leaf : problem_.leaves) leaf.variable.zero_grad();
+    zero_grad();
 
     const Differences<T> differences(reference_.f, u, options_.levels);
     for (std::size_t leaf = 0; leaf < problem_.leaves.size(); ++leaf) probe(differences, leaf);
@@ -134,8 +115,12 @@ class Check {
   }
 
  private:
-  std::vector<Tensor<double>> backward(const Variable<double>& y, const Tensor<double>& u) const {
+  void zero_grad() const {
     for (const auto& leaf : problem_.leaves) leaf.variable.zero_grad();
+  }
+
+  std::vector<Tensor<double>> backward(const Variable<double>& y, const Tensor<double>& u) const {
+    zero_grad();
     if (y.requires_grad()) y.backward(u, true);
     return gradients();
   }
@@ -212,16 +197,13 @@ class Check {
     const Tensor<double>& g = gradients_[leaf];
     T* x = reference_.leaves[leaf].variable.mutable_value().data();
     const Real goal = 0.1L * allowed(largest(g), overall_);
-    const auto probe_entry = [&](std::size_t i) {
+    for (const std::size_t i : choose(g.size(), options_.entries, rng_ / "entries" / name)) {
       const std::string place = index_text(g.shape(), i);
-      if (!wants(leaf, place)) return;
+      if (!wants(leaf, place)) continue;
       const Real analytic = g.data()[i];
       const auto [numeric, rounding] =
           differences.derivative({{x + i, x[i], 1}}, first_step(x[i]), analytic, goal);
       probes_.push_back({leaf, place, analytic, numeric, rounding, 0});
-    };
-    for (const std::size_t i : choose(g.size(), options_.entries, rng_ / "entries" / name)) {
-      probe_entry(i);
     }
     if (g.size() <= options_.entries && !options_.small_directions) return;
     const Rng rng = rng_ / "direction" / name;
@@ -328,10 +310,20 @@ const GradientRow& GradientReport::worst() const {
 }
 
 std::string GradientReport::table() const {
+  using Line = std::array<std::string, 8>;
+  const auto number = [](const char* pattern, double value) {
+    char text[40];
+    std::snprintf(text, sizeof text, pattern, value);
+    return std::string(text);
+  };
   std::vector<Line> lines{
       {" ", "leaf", "worst at", "analytic", "numeric", "error", "of max", "passed"}};
-  for (const GradientRow& row : rows) lines.push_back(line(row));
-
+  for (const GradientRow& row : rows) {
+    lines.push_back({row.ok() ? " " : "!", row.name, row.place, number("%.15e", row.analytic),
+                     number("%.15e", row.numeric), number("%.1e", row.error),
+                     number("%.1e", row.relative),
+                     std::to_string(row.probed - row.failed) + "/" + std::to_string(row.probed)});
+  }
   std::array<std::size_t, 8> widths{};
   for (const Line& cells : lines) {
     for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
@@ -357,10 +349,9 @@ GradientReport check_gradients(const GradientProblem<double>& problem,
   return Check<T>(problem, reference, options).run();
 }
 
-template GradientReport check_gradients(const GradientProblem<double>&,
-                                        const GradientProblem<double>&, const GradcheckOptions&);
-template GradientReport check_gradients(const GradientProblem<double>&,
-                                        const GradientProblem<long double>&,
+using Problem = GradientProblem<double>;
+template GradientReport check_gradients(const Problem&, const Problem&, const GradcheckOptions&);
+template GradientReport check_gradients(const Problem&, const GradientProblem<long double>&,
                                         const GradcheckOptions&);
 
 }  // namespace xgrad

@@ -13,8 +13,8 @@
 
 namespace xgrad {
 
-/// The result for one leaf, or for all leaves together, at the place of the worst error. The
-/// derivatives are those of <u, f> for a random u, or of f itself if it is a single number.
+/// The result for one leaf, or for all leaves together, at the place of the worst error, for the
+/// derivatives of <u, f> with a random u, or of f itself if it is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
   std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
@@ -81,15 +81,14 @@ struct GradcheckOptions {
 };
 
 /// Compares d<u, f>/d(leaf) for a random u by backward() in double with numerical derivatives of
-/// the same function in T: long double or double. These use Richardson extrapolation of central
-/// differences. With four levels in long double, their error is about 1e-15; with two in double
-/// and a step of 1e-3, about 1e-12 times the sum of |u f|. `reference` may be `problem` itself.
-/// The step shrinks if the extrapolation neither agrees with backward() nor has converged, as near
-/// a kink or where f curves on a scale below max(1, |x|); the rounding of f at short steps is then
-/// allowed, too, up to ten times the tolerance. Also checks laws of backward(): a second call gives
-/// the same bits, gradients accumulate, backward of 0 is exactly 0, backward is linear, and not all
-/// gradients are zero. Restores the leaves' values and clears their gradients. Throws ShapeError
-/// when the leaves of the two problems differ in name, shape or value.
+/// the same function in T, long double or double, by Richardson extrapolation of central
+/// differences. With four levels in long double, their error is about 1e-15; with two in double and
+/// a step of 1e-3, about 1e-12 times the sum of |u f|. `reference` may be `problem` itself. The
+/// step shrinks if the extrapolation neither agrees with backward() nor has converged, as near a
+/// kink; the rounding of f is then allowed, too, up to ten times the tolerance. Also checks laws of
+/// backward(): a second call gives the same bits, gradients accumulate, backward of 0 is exactly 0,
+/// backward is linear, and not all gradients are zero. Restores the leaves' values and clears their
+/// gradients. Throws ShapeError when the leaves of the problems differ in name, shape or value.
 template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
                                const GradientProblem<T>& reference,

@@ -1,12 +1,11 @@
 // Fused attention, forward and backward, for q, k and v in any layout. Internal.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/attention_heads.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/ops.hpp>
 
@@ -23,6 +22,27 @@ inline void check_masks(const char* op, const AttentionOptions& options, std::si
   check("key_mask", options.masks.key_mask, {batch, keys});
   check("mask", options.masks.mask, {batch, queries, keys});
 }
+
+/// The factor of the scores.
+template <class T>
+T attention_scale(const AttentionOptions& options, std::size_t key_width) {
+  return T(options.scale ? *options.scale
+                         : 1 / std::sqrt(double(std::max<std::size_t>(1, key_width))));
+}
+
+/// A view of q, k, v, the result, or one of their gradients. Token n of head h of sample b begins
+/// at data + b sample + h head_stride + n row. P is T* or Elements<T>.
+template <class P>
+struct Tokens {
+  P data = {};
+  std::size_t sample = 0, head_stride = 0, row = 0, width = 0;  // width: of one head
+
+  P head(std::size_t b, std::size_t h) const { return data + (b * sample + h * head_stride); }
+};
+
+/// Tokens to read.
+template <class T>
+using InputTokens = Tokens<Elements<T>>;
 
 /// Destination of a gradient; its data is null if the gradient is not wanted.
 template <class T>
@@ -50,79 +70,32 @@ struct AttentionGradients {
   T* scores = nullptr;  // (batch, heads, queries, keys), zeros on entry; null: not wanted
 };
 
-/// Computes attention in blocks, so that memory is linear in the number of tokens. A thread holds
-/// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
-/// (backward). For backward it keeps two numbers per head and query, the softmax normalisers.
+/// An attention to compute. Requires: the masks have the shapes that AttentionMasks documents.
 ///
-/// For products in mixed precision, their inputs have elements of Bf16, the scores and their
-/// gradients are rounded to it before they are multiplied, and all else is in T.
-template <class T>
-class AttentionKernel {
- public:
-  /// Requires: the masks have the shapes that AttentionMasks documents.
-  AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
-                  std::size_t key_width, bool bf16);
+/// With `bf16`, its inputs have elements of Bf16, the scores and their gradients are rounded to it
+/// before they are multiplied, and all else is in T.
+struct AttentionProblem {
+  AttentionOptions options;
+  std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
+  bool bf16 = false;
 
-  void forward(const AttentionInputs<T>& in, const Tokens<T*>& y);
-  /// Whether backward() reads the result. In mixed precision it does so only if a row of scores is
+  /// Whether backward reads the result. In mixed precision it does so only if a row of scores is
   /// cut into pieces; otherwise it finds the sums that it needs in the row itself.
   bool needs_result() const;
-  /// `y` is the result of forward(), without data if it is not needed.
-  void backward(const AttentionInputs<T>& in, const InputTokens<T>& y, const InputTokens<T>& dy,
-                const AttentionGradients<T>& d) const;
-
- private:
-  // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
-  struct QueryBlock {
-    std::size_t b, h, begin, rows, keys;
-  };
-  // Keys [first, first + keys) of a block, whose scores are contiguous.
-  struct Piece {
-    std::size_t first, keys;
-  };
-  // The work space of a thread: scores (pieces, block_rows_, stride_), in backward of one piece;
-  // dropout factors of some rows; in backward also the gradients of the scores, and dY_i . Y_i for
-  // each row of a block; a piece of scores or gradients rounded.
-  struct Scratch {
-    T *scores, *factors, *dscores, *means;
-    Bf16* operand;
-  };
-
-  template <class Body>
-  void for_each_piece(const QueryBlock& at, const Body& body) const;
-  template <class Body>
-  void for_each_block(std::size_t width, bool backward, const Body& body) const;
-  QueryBlock block(std::size_t head, std::size_t begin) const;
-  MatrixView<T> operand(const T* scores, const QueryBlock& at, const Piece& piece,
-                        const Scratch& scratch, Transpose transpose) const;
-  Operand<T> transposed(const InputTokens<T>& x) const;
-  InputTokens<T> packed(const InputTokens<T>& x, Operand<T>& memory) const;
-  void multiply_by_keys(const InputTokens<T>& x, const InputTokens<T>& keys,
-                        const Operand<T>& transposed, T factor, const QueryBlock& at,
-                        const Piece& piece, T* scores) const;
-  void compute_scores(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
-                      const QueryBlock& at, const Piece& piece, T* s) const;
-  void hide_keys(const QueryBlock& at, std::size_t first, std::size_t keys, T* s) const;
-  const T* dropout_row(const QueryBlock& at, const Piece& piece, std::size_t row, T* buffer) const;
-  std::size_t first_normaliser(const QueryBlock& at) const;
-  void forward_block(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
-                     const QueryBlock& at, const Tokens<T*>& y, const Scratch& scratch);
-  void backward_block(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
-                      const Operand<T>& transposed_v, const QueryBlock& at, const InputTokens<T>& y,
-                      const InputTokens<T>& dy, const AttentionGradients<T>& d,
-                      const Scratch& scratch) const;
-  void differentiate_softmax(const QueryBlock& at, const Piece& piece, T* dscores,
-                             const Scratch& scratch) const;
-
-  AttentionOptions options_;
-  bool bf16_;
-  AttentionSizes sizes_;
-  T scale_;
-  std::size_t stride_;              // distance between rows of scores in a piece
-  std::size_t block_rows_;          // query rows in a block
-  std::vector<std::size_t> keys_;   // per sample: all keys from this one on are masked
-  std::vector<std::uint8_t> gaps_;  // per sample: whether an earlier key is masked too
-  Tensor<T> normalisers_;  // (batch, heads, queries, 2): a row's maximum, 1 / sum exp(s - maximum)
 };
+
+/// Computes attention in blocks, so that memory is linear in the number of tokens. A thread holds
+/// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
+/// (backward). Returns the softmax normalisers that backward reads, (batch, heads, queries, 2): a
+/// row's maximum, and 1 / sum exp(s - maximum).
+template <class T>
+Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
+                            const Tokens<T*>& y);
+
+/// `y` is the result of attention_forward(), without data if it is not needed.
+template <class T>
+void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
+                        const AttentionInputs<T>& in, const InputTokens<T>& y,
+                        const InputTokens<T>& dy, const AttentionGradients<T>& d);
 
 }  // namespace xgrad::detail

@@ -7,24 +7,28 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/attention_kernel.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 
 namespace xgrad::detail {
+
+/// Rows of 4,096 scores would lie whole pages apart, and their first cache lines
+/// would compete for the same few cache sets, which slows products down.
+inline constexpr std::size_t kPieceKeys = 240;
+
+constexpr std::size_t pieces_of(std::size_t keys) {
+  return (keys + kPieceKeys - 1) / kPieceKeys;
+}
 
 /// The score of a key that the query may not see.
 template <class T>
 inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-/// s += bias, for rows [begin, begin + rows) and keys [first, first + keys) of a head.
+/// Adds a bias, whose elements are `step` apart.
 template <class T>
-void add_bias(const AttentionBias<T>& bias, std::size_t b, std::size_t h, std::size_t begin,
-              std::size_t rows, std::size_t first, std::size_t keys, T* s, std::size_t stride) {
-  const T* in = bias.data + b * bias.sample + h * bias.head + begin * bias.row + first * bias.key;
-  const std::size_t step = bias.key;
-  for (std::size_t i = 0; i < rows; ++i, in += bias.row, s += stride) {
+void add_bias(T* s, const T* bias, std::size_t step, std::size_t keys) {
 #pragma omp simd
-    for (std::size_t j = 0; j < keys; ++j) s[j] += in[j * step];
-  }
+  for (std::size_t j = 0; j < keys; ++j) s[j] += bias[j * step];
 }
 
 /// Hides the keys that `keep` does not keep.
@@ -66,24 +70,24 @@ void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
   }
 }
 
-/// Calls f(factor), where factor(j) is factors[j], or 1 if factors is null.
-template <class T, class F>
-auto with_factors(const T* factors, const F& f) {
-  return factors != nullptr ? f([factors](std::size_t j) { return factors[j]; })
-                            : f([](std::size_t) { return T(1); });
+/// x . y
+template <class T, class E>
+[[gnu::noinline]] T row_dot(const E* x, const E* y, std::size_t n) {
+  return sum_terms<T>(n, [=](std::size_t i) { return T(x[i]) * T(y[i]); });
+}
+
+/// Writes zeros to rows [begin, end) of a gradient that starts from nothing (beta 0).
+template <class T>
+void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::size_t begin,
+               std::size_t end) {
+  if (!d.data || d.beta != T(0)) return;
+  for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
 /// Keys rounded up to whole lanes.
 template <class T>
 std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
-}
-
-/// Pads every row with `value` up to whole lanes, so that loops over keys have no remainder.
-template <class T>
-void pad_rows(T* x, std::size_t rows, std::size_t stride, std::size_t keys, T value) {
-  for (std::size_t i = 0; i < rows; ++i)
-    std::fill(x + i * stride + keys, x + i * stride + padded<T>(keys), value);
 }
 
 }  // namespace xgrad::detail

@@ -19,7 +19,14 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::array kNames{"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
+#if defined(__aarch64__)
+constexpr const char* kBaseline = "neon";
+constexpr bool kBaselineFuses = true;
+#else
+constexpr const char* kBaseline = "baseline";
+constexpr bool kBaselineFuses = false;
+#endif
+constexpr std::array kNames{kBaseline, "avx2", "avx512", "avx512_bf16", "amx"};
 
 #if defined(__x86_64__)
 // GCC 12 has no name for AMX in __builtin_cpu_supports, and GCC and clang name the bits of CPUID
@@ -115,6 +122,11 @@ Cpu compiled_cpu() {
 
 const char* cpu_name(Cpu cpu) {
   return kNames[std::size_t(cpu)];
+}
+
+const char* arithmetic(bool bf16_products) {
+  if (bf16_products && cpu() == Cpu::amx) return "amx-1";
+  return kBaselineFuses || cpu() >= Cpu::avx2 ? "fma-1" : "no-fma-1";
 }
 
 }  // namespace xgrad

@@ -6,8 +6,8 @@
 
 namespace xgrad {
 
-/// Classes of processors. Results have the same bits within a class and differ by rounding between
-/// classes; avx512, avx512_bf16 and amx differ from each other only in products of Bf16.
+/// Classes of processors. baseline has the instructions of every processor of the architecture; on
+/// ARM64 they are NEON's, and the class is named neon.
 enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 
 /// The class that matrix products use: avx2 on processors with AVX2 and FMA (x86-64-v3), avx512
@@ -23,8 +23,14 @@ Cpu cpu();
 /// The class that the other kernels were compiled for. XGRAD_CPU does not change it.
 Cpu compiled_cpu();
 
-/// The name of a class: baseline, avx2, avx512, avx512_bf16 or amx.
+/// The name of a class: baseline (neon on ARM64), avx2, avx512, avx512_bf16 or amx.
 const char* cpu_name(Cpu cpu);
+
+/// The name of the arithmetic that this process computes in: results have the same bits wherever
+/// it is the same, whatever the processor, compiler and C library. It is fma-1 on processors with
+/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. Where AMX computes
+/// `bf16_products`, it is amx-1. The number changes with xgrad's own formulas.
+const char* arithmetic(bool bf16_products);
 
 namespace detail {
 /// The class that cpu() returns if XGRAD_CPU is not set, on a processor of class `best`.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 namespace xgrad::detail {
@@ -15,12 +15,24 @@ inline void check_dropout(const char* op, const DropoutOptions& dropout) {
               " needs rng, a stream of random numbers");
 }
 
+/// Calls f(factor), where factor(j) is factors[j], or 1 if factors is null.
+template <class T, class F>
+auto with_factors(const T* factors, const F& f) {
+  return factors != nullptr ? f([factors](std::size_t j) { return factors[j]; })
+                            : f([](std::size_t) { return T(1); });
+}
+
 /// Calls body(offset, factors, n) in parallel for pieces of whole rows that cover a tensor of this
-/// shape. The factors are not stored: backward computes the same ones as forward again.
+/// shape. The factors are null if p is 0. They are not stored: backward computes the same ones as
+/// forward again.
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {
   const RowLayout rows = rows_of(op, shape);
+  if (options.p == 0) {
+    return for_each_row(rows,
+                        [&](std::size_t at) { body(at, static_cast<T*>(nullptr), rows.width); });
+  }
   if (rows.count == 0) return;
   const std::size_t tokens = shape.size() < 2 ? 1 : rows.count / shape[0];
   const std::size_t most =

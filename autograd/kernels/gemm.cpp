@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
@@ -28,23 +29,17 @@ void* scratch() {
   return space.get();
 }
 
-// Elements p = 0 ... of a row or a column: data[p * next].
+// The four dot products of two rows, whose elements are `next_a` apart, with two columns: an
+// addition waits for the one before it in its sum, so four sums at a time are faster. As a function
+// of its own it has the few registers of long double for itself.
 template <class T>
-struct Line {
-  const T* data;
-  std::size_t next;
-};
-
-// The four dot products of two rows with two columns: an addition waits for the one before it in
-// its sum, so four sums at a time are faster. As a function of its own it has the few registers
-// of long double for itself.
-template <class T>
-[[gnu::noinline]] std::array<T, 4> dot_products(std::size_t k, Line<T> upper, Line<T> lower,
-                                                Line<T> left, Line<T> right) {
+[[gnu::noinline]] std::array<T, 4> dot_products(std::size_t k, const T* upper, const T* lower,
+                                                std::size_t next_a, const T* left, const T* right,
+                                                std::size_t next_b) {
   T upper_left = 0, upper_right = 0, lower_left = 0, lower_right = 0;
   for (std::size_t p = 0; p < k; ++p) {
-    const T x = upper.data[p * upper.next], y = lower.data[p * lower.next];
-    const T v = left.data[p * left.next], w = right.data[p * right.next];
+    const T x = upper[p * next_a], y = lower[p * next_a];
+    const T v = left[p * next_b], w = right[p * next_b];
     upper_left += x * v;
     upper_right += x * w;
     lower_left += y * v;
@@ -58,18 +53,14 @@ template <class T>
 template <class T>
 void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                 MatrixView<T> b, T beta, T* c, std::size_t ldc) {
-  const auto row = [&](std::size_t i) {
-    return Line<T>{a.from(i, 0).data.template of<T>(),
-                   a.transpose == Transpose::yes ? a.stride : 1};
-  };
-  const auto column = [&](std::size_t j) {
-    return Line<T>{b.from(0, j).data.template of<T>(),
-                   b.transpose == Transpose::yes ? 1 : b.stride};
-  };
+  const auto row = [&](std::size_t i) { return a.from(i, 0).data.template of<T>(); };
+  const auto column = [&](std::size_t j) { return b.from(0, j).data.template of<T>(); };
+  const std::size_t next_a = a.transpose == Transpose::yes ? a.stride : 1;
+  const std::size_t next_b = b.transpose == Transpose::yes ? 1 : b.stride;
   for (std::size_t i = 0; i < m; i += 2) {
     for (std::size_t j = 0; j < n; j += 2) {
-      const std::array<T, 4> dots = dot_products(k, row(i), row(std::min(i + 1, m - 1)), column(j),
-                                                 column(std::min(j + 1, n - 1)));
+      const std::array<T, 4> dots = dot_products(k, row(i), row(std::min(i + 1, m - 1)), next_a,
+                                                 column(j), column(std::min(j + 1, n - 1)), next_b);
       for (std::size_t e = 0; e < dots.size(); ++e) {
         if (i + e / 2 >= m || j + e % 2 >= n) continue;
         T& place = c[(i + e / 2) * ldc + j + e % 2];
@@ -123,29 +114,40 @@ void for_each_tile(std::size_t m, std::size_t n, const TileSize& size, const Bod
   });
 }
 
-template <class In, class T>
-detail::Factor<In> factor(const MatrixView<T>& x) {
-  return {x.data.template of<In>(), x.stride, x.transpose};
+// The packed kernel for cpu().
+template <class T, class In>
+auto packed_gemm() {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<In, Bf16>) {
+    if (cpu() == Cpu::amx) return detail::packed_gemm<detail::Amx, T, In>;
+    if (cpu() == Cpu::avx512_bf16) return detail::packed_gemm<detail::Avx512Bf16, T, In>;
+  }
+  if (cpu() >= Cpu::avx512) return detail::packed_gemm<detail::Avx512, T, In>;
+  if (cpu() == Cpu::avx2) return detail::packed_gemm<detail::Avx2, T, In>;
+  if constexpr (std::is_same_v<In, T>) {
+    if (__builtin_cpu_supports("avx")) return detail::packed_gemm<detail::Avx, T, In>;
+  }
+#endif
+  return detail::packed_gemm<detail::Baseline, T, In>;
 }
 
 // C = alpha A B + beta C. `blocks`, if given, are those of B: packed if m is 0, read otherwise.
-template <class T, class In>
-void run_as(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
-            const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks) {
-  static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
-  packed({m, n, k, alpha, factor<In>(a), factor<In>(b), beta, c, ldc, blocks}, scratch());
-}
-
 template <class T>
 void run(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
          const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks = nullptr) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (a.data.is_bf16()) return run_as<T, Bf16>(m, n, k, alpha, a, b, beta, c, ldc, blocks);
-  }
+  const auto run_as = [&]<class In>(const In*) {
+    static const auto packed = packed_gemm<T, In>();
+    const auto factor = [](const MatrixView<T>& x) {
+      return detail::Factor<In>{x.data.template of<In>(), x.stride, x.transpose};
+    };
+    packed({m, n, k, alpha, factor(a), factor(b), beta, c, ldc, blocks}, scratch());
+  };
   if constexpr (std::is_same_v<T, long double>) {
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
+  } else if (a.data.is_bf16()) {
+    if constexpr (std::is_same_v<T, float>) run_as(static_cast<const Bf16*>(nullptr));
   } else {
-    run_as<T, T>(m, n, k, alpha, a, b, beta, c, ldc, blocks);
+    run_as(static_cast<const T*>(nullptr));
   }
 }
 

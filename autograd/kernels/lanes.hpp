@@ -58,26 +58,27 @@ void fold(V& v, const Op& op, std::index_sequence<i...> lanes) {
   }
 }
 
-/// Folds term(0) ... term(n - 1) with op(total, terms). `start` is op's neutral element, and
-/// terms_at(i) is the register of term(i) and the terms after it.
-template <class T, class Op, class TermsAt, class Term>
+/// Folds term(0) ... term(n - 1) with op(total, terms) in `lanes` lanes: more hide op's latency in
+/// long rows. `start` is op's neutral element, and terms_at(i) is the register of term(i) and the
+/// terms after it.
+template <std::size_t lanes, class T, class Op, class TermsAt, class Term>
 T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, const Term& term) {
-  constexpr std::size_t width = sizeof(Lanes<T>) / sizeof(T), registers = kLanes<T> / width;
+  constexpr std::size_t width = sizeof(Lanes<T>) / sizeof(T), registers = lanes / width;
   Lanes<T> total[registers];
-  for (Lanes<T>& lanes : total) lanes = Lanes<T>{} + start;
+  for (Lanes<T>& part : total) part = Lanes<T>{} + start;
   std::size_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) {
-#pragma GCC unroll 4
+  for (; i + lanes <= n; i += lanes) {
+#pragma GCC unroll 16
     for (std::size_t r = 0; r < registers; ++r) op(total[r], terms_at(i + r * width));
   }
   if (i < n) {
-    alignas(kRegisterBytes) T rest[kLanes<T>];
-    std::fill_n(rest, kLanes<T>, start);
+    alignas(kRegisterBytes) T rest[lanes];
+    std::fill_n(rest, lanes, start);
     for (std::size_t lane = 0; i + lane < n; ++lane) rest[lane] = term(i + lane);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (std::size_t r = 0; r < registers; ++r) op(total[r], load_lanes(rest + r * width));
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 16
   for (std::size_t half = registers / 2; half > 0; half /= 2) {
     for (std::size_t r = 0; r < half; ++r) op(total[r], total[r + half]);
   }
@@ -90,7 +91,7 @@ T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, 
 }
 
 /// fold_registers() of terms that are computed.
-template <class T, class Op, class Term>
+template <std::size_t lanes, class T, class Op, class Term>
 T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
   const auto terms_at = [&term](std::size_t i) {
     alignas(kRegisterBytes) T terms[sizeof(Lanes<T>) / sizeof(T)];
@@ -98,14 +99,14 @@ T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
     for (std::size_t lane = 0; lane < std::size(terms); ++lane) terms[lane] = term(i + lane);
     return load_lanes(terms);
   };
-  return fold_registers(n, start, op, terms_at, term);
+  return fold_registers<lanes>(n, start, op, terms_at, term);
 }
 
 /// fold_registers() of the elements of x. A loop that only copies them would become a copy through
 /// memory.
 template <class T, class Op>
 T fold_elements(const T* x, std::size_t n, T start, const Op& op) {
-  return fold_registers(
+  return fold_registers<kLanes<T>>(
       n, start, op, [x](std::size_t i) { return load_lanes(x + i); },
       [x](std::size_t i) { return x[i]; });
 }
@@ -116,9 +117,9 @@ constexpr auto kKeepLarger = [](auto& total, const auto& next) {
 };
 
 /// term(0) + ... + term(n - 1). Calls `term` once per index, so it may also write that element.
-template <class T, class Term>
+template <class T, std::size_t lanes = kLanes<T>, class Term>
 T sum_terms(std::size_t n, const Term& term) {
-  return fold_terms(n, T(0), kAdd, term);
+  return fold_terms<lanes>(n, T(0), kAdd, term);
 }
 
 /// The sum of the elements of x.

@@ -1,8 +1,8 @@
-// Elementary functions that the compiler can vectorise, for kernels. Internal.
+// Elementary functions for kernels, with the same bits on every processor. Internal.
 //
-// For float they are short polynomials without branches or calls, so that the compiler vectorises
-// loops over them. For double and long double, where accuracy matters more, they call the C
-// library.
+// For float, exp, tanh and erf are short polynomials without branches or calls, so that the
+// compiler vectorises loops over them. The others, and double, where accuracy matters more, use
+// portable_math.hpp. long double, which only gradcheck uses, calls the C library.
 #pragma once
 
 #include <bit>
@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <numbers>
 #include <type_traits>
+
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad::detail {
 
@@ -37,6 +39,8 @@ inline T exp(T x) {
     const std::uint32_t half = (std::uint32_t(shifted) << 23) + 0x3f000000u;
     const float y = p * std::bit_cast<float>(half) * 2.0f;
     return x < -86.9f ? 0.0f : y;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return portable::exp(x);
   } else {
     return std::exp(x);
   }
@@ -57,6 +61,8 @@ inline T tanh(T x) {
     p = p * s - 3.33332819422e-1f;
     const float small = x + x * s * p;
     return a < 0.625f ? small : std::copysign(large, x);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return portable::tanh(x);
   } else {
     return std::tanh(x);
   }
@@ -83,8 +89,40 @@ inline T erf(T x) {
     q = q * s - 7.37332916720468e-03f;
     q = q * s - 1.42647390514189e-02f;
     return c * p / q;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return portable::erf(x);
   } else {
     return std::erf(x);
+  }
+}
+
+/// The natural logarithm. For float: the rounded one of double, as for log1p and pow.
+template <class T>
+inline T log(T x) {
+  if constexpr (std::is_same_v<T, long double>) {
+    return std::log(x);
+  } else {
+    return T(portable::log(x));
+  }
+}
+
+/// log(1 + x).
+template <class T>
+inline T log1p(T x) {
+  if constexpr (std::is_same_v<T, long double>) {
+    return std::log1p(x);
+  } else {
+    return T(portable::log1p(x));
+  }
+}
+
+/// x^y.
+template <class T>
+inline T pow(T x, T y) {
+  if constexpr (std::is_same_v<T, long double>) {
+    return std::pow(x, y);
+  } else {
+    return T(portable::pow(x, y));
   }
 }
 

@@ -3,7 +3,21 @@
 #include <algorithm>
 #include <array>
 
-namespace xgrad::detail {
+#include <xgrad/autograd/kernels/loops.hpp>
+
+namespace xgrad {
+
+Tensor<Bf16> rounded(const Tensor<float>& x) {
+  Tensor<Bf16> result = empty<Bf16>(x.shape());
+  const float* from = x.data();
+  Bf16* to = result.data();
+  parallel_for(x.size(), detail::kElementGrain, [=](std::size_t begin, std::size_t end) {
+    detail::round_to_bf16(from + begin, end - begin, to + begin);
+  });
+  return result;
+}
+
+namespace detail {
 
 namespace {
 
@@ -37,4 +51,6 @@ Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i) {
   return copy;
 }
 
-}  // namespace xgrad::detail
+}  // namespace detail
+
+}  // namespace xgrad

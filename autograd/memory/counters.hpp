@@ -6,8 +6,7 @@
 
 namespace xgrad {
 
-/// Counts on all threads while it lives. Without one, a product or an allocation costs one extra
-/// test. Only one may live at a time.
+/// Counts on all threads while it lives. Only one may live at a time.
 class Counters {
  public:
   /// Starts at zero. Throws Error when another Counters lives.
@@ -16,8 +15,7 @@ class Counters {
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;
 
-  /// The sum of 2 m n k over all products (m, k) (k, n) so far, including those inside ops and
-  /// their backward passes.
+  /// The sum of 2 m n k over all products (m, k) (k, n) so far, forward and backward.
   std::uint64_t flops() const;
   /// Bytes of tensors allocated so far minus bytes freed so far; may be negative.
   std::int64_t live_bytes() const;
@@ -27,8 +25,6 @@ class Counters {
 
 namespace detail {
 void count_product(std::size_t m, std::size_t n, std::size_t k);
-/// Counts an allocation, or a deallocation if `bytes` is negative.
-void count_memory(std::int64_t bytes) noexcept;
 }  // namespace detail
 
 }  // namespace xgrad

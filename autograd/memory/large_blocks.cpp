@@ -65,24 +65,20 @@ void LargeBlocks::deallocate(void* pointer) noexcept {
 // Marks the block as free and joins it with free neighbours.
 void LargeBlocks::add_free(Blocks::iterator block) noexcept {
   Sizes::node_type node = std::move(block->second.node);
-  const auto joins = [](const auto& low, const auto& high) {
-    return low->first + low->second.size == high->first;
+  // Joins two blocks if they touch and `other`, one of them, is free.
+  const auto join = [&](Blocks::iterator low, Blocks::iterator high, Blocks::iterator other) {
+    const bool touch = low->first + low->second.size == high->first;
+    if (!touch || !other->second.node.empty()) return false;
+    by_size_.erase({other->second.size, other->first});
+    low->second.size += high->second.size;
+    by_place_.erase(high);
+    return true;
   };
-  const auto is_free = [](const auto& b) { return b->second.node.empty(); };
   const auto next = std::next(block);
-  if (next != by_place_.end() && is_free(next) && joins(block, next)) {
-    block->second.size += next->second.size;
-    by_size_.erase({next->second.size, next->first});
-    by_place_.erase(next);
-  }
+  if (next != by_place_.end()) join(block, next, next);
   if (block != by_place_.begin()) {
     const auto before = std::prev(block);
-    if (is_free(before) && joins(before, block)) {
-      by_size_.erase({before->second.size, before->first});
-      before->second.size += block->second.size;
-      by_place_.erase(block);
-      block = before;
-    }
+    if (join(before, block, before)) block = before;
   }
   node.value() = {block->second.size, block->first};
   by_size_.insert(std::move(node));

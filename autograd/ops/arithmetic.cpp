@@ -1,11 +1,10 @@
-// a + b, a - b, a b, a / b, a^b, with broadcasting. Every backward passes on gradients in the
-// result's shape; the engine sums them over broadcast axes.
+// a + b, a - b, a b, a / b, a^b and where(), with broadcasting. Every backward passes on gradients
+// in the result's shape; the engine sums them over broadcast axes.
 
 #include <algorithm>
 #include <cmath>
 
-#include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -64,57 +63,45 @@ void broadcast(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y,
   }
 }
 
-template <class T, class F>
-Value<T> broadcast(const char* op, const Tensor<T>& a, const Tensor<T>& b, F f) {
-  auto y = make_value<T>(broadcast_shape(op, a.shape(), b.shape()));
-  broadcast(a, b, y->shape(), y->data(), f);
-  return y;
-}
-
 template <class T>
-struct Add final : Op<T> {
-  const char* name() const override { return "add"; }
+struct Binary : Op<T> {
   const char* arguments() const override { return "a b"; }
 
-  Value<T> forward(const Inputs<T>& x) override {
-    return broadcast(name(), x[0], x[1], [](T a, T b) { return a + b; });
-  }
-
-  // y = a + b, so da = db = dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    if (dx.wants(0) && dx.wants(1)) dx.add(0, dy);
-    dx.add(dx.wants(1) ? 1 : 0, std::move(dy));
+  template <class F>
+  Value<T> result(const Inputs<T>& x, F f) const {
+    auto y = make_value<T>(broadcast_shape(this->name(), x[0].shape(), x[1].shape()));
+    broadcast(x[0], x[1], y->shape(), y->data(), f);
+    return y;
   }
 };
 
-template <class T>
-struct Sub final : Op<T> {
-  const char* name() const override { return "sub"; }
-  const char* arguments() const override { return "a b"; }
+// a + b, or a - b.
+template <class T, bool kMinus>
+struct Add final : Binary<T> {
+  const char* name() const override { return kMinus ? "sub" : "add"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    return broadcast(name(), x[0], x[1], [](T a, T b) { return a - b; });
+    return this->result(x, [](T a, T b) { return kMinus ? a - b : a + b; });
   }
 
-  // y = a - b, so da = dy and db = -dy.
+  // da = dy, and db = dy or -dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     if (!dx.wants(1)) return dx.add(0, std::move(dy));
     if (dx.wants(0)) dx.add(0, dy);
     T* d = dy.data();
-    detail::for_elements(dy.size(), [d](std::size_t i) { d[i] = -d[i]; });
+    if (kMinus) detail::for_elements(dy.size(), [d](std::size_t i) { d[i] = -d[i]; });
     dx.add(1, std::move(dy));
   }
 };
 
 template <class T>
-struct Mul final : Op<T> {
+struct Mul final : Binary<T> {
   const char* name() const override { return "mul"; }
-  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     if (x.wants(1)) a = x.save(0);
     if (x.wants(0)) b = x.save(1);
-    return broadcast(name(), x[0], x[1], product);
+    return this->result(x, product);
   }
 
   // y = a b, so da = dy b and db = dy a.
@@ -136,13 +123,12 @@ struct Mul final : Op<T> {
 };
 
 template <class T>
-struct Div final : Op<T> {
+struct Div final : Binary<T> {
   const char* name() const override { return "div"; }
-  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     b = x.save(1);
-    const auto result = broadcast(name(), x[0], x[1], quotient);
+    const auto result = this->result(x, quotient);
     if (x.wants(1)) y = result;
     return result;
   }
@@ -164,14 +150,13 @@ struct Div final : Op<T> {
 };
 
 template <class T>
-struct Pow final : Op<T> {
+struct Pow final : Binary<T> {
   const char* name() const override { return "pow"; }
-  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     a = x.save(0);
     b = x.save(1);
-    const auto result = broadcast(name(), x[0], x[1], power);
+    const auto result = this->result(x, power);
     if (x.wants(1)) y = result;
     return result;
   }
@@ -195,26 +180,48 @@ struct Pow final : Op<T> {
       T* d = dy.data();
       const T* result = y->data();
       detail::for_elements(dy.size(), [=](std::size_t i) { d[i] *= result[i]; });
-      times_slope(d, [](T u, T v) { return u == 0 && v >= 0 ? T(0) : std::log(u); });
+      times_slope(d, [](T u, T v) { return u == 0 && v >= 0 ? T(0) : detail::log(u); });
       dx.add(1, std::move(dy));
     }
   }
 
-  static T power(T u, T v) { return std::pow(u, v); }
+  static T power(T u, T v) { return detail::pow(u, v); }
 
   Saved<T> a, b, y;
+};
+
+template <class T>
+struct Where final : Op<T> {
+  explicit Where(const Mask& condition) : condition(condition) {}
+  const char* name() const override { return "where"; }
+  const char* arguments() const override { return "x y"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    broadcast_shape(name(), broadcast_shape(name(), condition.shape(), in[0].shape()),
+                    in[1].shape());
+    return as_value<T>(xt::where(xt::not_equal(condition, 0), in[0], in[1]));
+  }
+
+  // The result is x where the condition holds, so dx = dresult there and 0 elsewhere; dy is the
+  // opposite. Selects instead of multiplying by 0, which would turn an inf into NaN.
+  void backward(Tensor<T> dresult, Grads<T>& dx) const override {
+    if (dx.wants(0)) dx.add(0, xt::where(xt::not_equal(condition, 0), dresult, T(0)));
+    if (dx.wants(1)) dx.add(1, xt::where(xt::not_equal(condition, 0), T(0), dresult));
+  }
+
+  Mask condition;
 };
 
 }  // namespace
 
 template <class T>
 Variable<T> add(const Variable<T>& a, const Variable<T>& b) {
-  return apply<T>(std::make_unique<Add<T>>(), {a, b});
+  return apply<T>(std::make_unique<Add<T, false>>(), {a, b});
 }
 
 template <class T>
 Variable<T> sub(const Variable<T>& a, const Variable<T>& b) {
-  return apply<T>(std::make_unique<Sub<T>>(), {a, b});
+  return apply<T>(std::make_unique<Add<T, true>>(), {a, b});
 }
 
 template <class T>
@@ -232,12 +239,18 @@ Variable<T> pow(const Variable<T>& a, const Variable<T>& b) {
   return apply<T>(std::make_unique<Pow<T>>(), {a, b});
 }
 
+template <class T>
+Variable<T> detail::where(const Mask& condition, const Variable<T>& x, const Variable<T>& y) {
+  return apply<T>(std::make_unique<Where<T>>(condition), {x, y});
+}
+
 #define XGRAD_INSTANTIATE(T)                                        \
   template Variable<T> add(const Variable<T>&, const Variable<T>&); \
   template Variable<T> sub(const Variable<T>&, const Variable<T>&); \
   template Variable<T> mul(const Variable<T>&, const Variable<T>&); \
   template Variable<T> div(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> pow(const Variable<T>&, const Variable<T>&);
+  template Variable<T> pow(const Variable<T>&, const Variable<T>&); \
+  template Variable<T> detail::where(const Mask&, const Variable<T>&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -53,7 +53,7 @@ struct CrossEntropyOp final : Op<T> {
   T forward_row(std::size_t row) {
     const T* z = logits->data() + row * rows.width;
     const T m = largest(row) = detail::row_max(z, rows.width);
-    const T log = log_sum(row) = std::log(detail::exp_sum(z, rows.width, m));
+    const T log = log_sum(row) = detail::log(detail::exp_sum(z, rows.width, m));
     const auto y = std::size_t(targets.data()[row]);
     T loss = T(1 - options.label_smoothing) * class_weight(y) * (log - (z[y] - m));
     if (options.label_smoothing > 0) {

@@ -1,71 +1,25 @@
-// Losses that are the mean of a term over pairs of a prediction x and a target y. Each is a struct
-// with the term and its derivatives.
+// Losses that are means over pairs of a prediction x and a target y.
 #include <cmath>
 #include <vector>
 
-#include <xgrad/autograd/kernels/elementwise.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
 
-template <class T>
-struct MseLoss {
-  static constexpr const char* kName = "mse_loss";
-  T f(T x, T y) const { return (x - y) * (x - y); }
-  T dx(T x, T y) const { return T(2) * (x - y); }
-  T dy(T x, T y) const { return -dx(x, y); }
-};
-
-template <class T>
-struct L1Loss {
-  static constexpr const char* kName = "l1_loss";
-  T f(T x, T y) const { return x < y ? y - x : x - y; }
-  T dx(T x, T y) const { return T(x > y) - T(x < y); }  // 0 at the kink
-  T dy(T x, T y) const { return -dx(x, y); }
-};
-
-// The derivative by x is x - y, clamped to [-delta, delta].
-template <class T>
-struct HuberLoss {
-  static constexpr const char* kName = "huber_loss";
-  T f(T x, T y) const {
-    const T a = x < y ? y - x : x - y;
-    return a <= delta ? a * a / 2 : delta * (a - delta / 2);
-  }
-  T dx(T x, T y) const {
-    const T d = x - y;
-    return d > delta ? delta : d < -delta ? -delta : d;
-  }
-  T dy(T x, T y) const { return -dx(x, y); }
-  T delta;
-};
-
-// With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), where
-// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y by x and -x by y.
-template <class T>
-struct BinaryCrossEntropy {
-  static constexpr const char* kName = "binary_cross_entropy_with_logits";
-  T f(T x, T y) const {
-    return (x > 0 ? x : T(0)) - x * y + std::log1p(detail::exp(x > 0 ? -x : x));
-  }
-  T dx(T x, T y) const {
-    const T e = detail::exp(x > 0 ? -x : x);
-    return (x > 0 ? T(1) : e) / (T(1) + e) - y;
-  }
-  T dy(T x, T) const { return -x; }
-};
-
-template <class T, class F>
+// The mean of f(x, y), whose derivatives are fx(x, y) and fy(x, y).
+template <class T, class F, class Fx, class Fy>
 struct MeanLoss final : Op<T> {
   using Sum = detail::Sum<T>;
 
-  MeanLoss(F term, const LossOptions& options) : term(term), options(options) {}
-  const char* name() const override { return F::kName; }
+  MeanLoss(const char* op, const LossOptions& options, F f, Fx fx, Fy fy)
+      : op(op), options(options), f(f), fx(fx), fy(fy) {}
+  const char* name() const override { return op; }
   const char* arguments() const override { return "x y"; }
 
   Value<T> forward(const Inputs<T>& in) override {
@@ -78,8 +32,8 @@ struct MeanLoss final : Op<T> {
       const T *a = x->data() + begin, *b = y->data() + begin;
       // One loop with and without a mask, so that a mask of ones gives the same bits as no mask.
       const std::uint8_t* keep = options.mask ? options.mask->data() + begin : nullptr;
-      blocks[begin / grain] = detail::sum_terms<Sum>(end - begin, [=, this](std::size_t i) {
-        return keep == nullptr || keep[i] != 0 ? Sum(term.f(a[i], b[i])) : Sum(0);
+      blocks[begin / grain] = detail::sum_terms<Sum>(end - begin, [=, f = f](std::size_t i) {
+        return keep == nullptr || keep[i] != 0 ? Sum(f(a[i], b[i])) : Sum(0);
       });
     });
     Sum total = 0;
@@ -95,8 +49,8 @@ struct MeanLoss final : Op<T> {
   // these, and 0 elsewhere; dy likewise.
   void backward(Tensor<T> dloss, Grads<T>& grads) const override {
     const T scale = T(Sum(*dloss.data()) * inverse);
-    if (grads.wants(0)) grads.add(0, gradient(scale, [this](T a, T b) { return term.dx(a, b); }));
-    if (grads.wants(1)) grads.add(1, gradient(scale, [this](T a, T b) { return term.dy(a, b); }));
+    if (grads.wants(0)) grads.add(0, gradient(scale, fx));
+    if (grads.wants(1)) grads.add(1, gradient(scale, fy));
   }
 
   template <class Derivative>
@@ -112,9 +66,9 @@ struct MeanLoss final : Op<T> {
   }
 
   void check_shapes(const Shape& x, const Shape& y) const {
-    check_shape(x == y, F::kName, ": x has shape ", x, ", y ", y);
-    check_shape(!options.mask || options.mask->shape() == x, F::kName, ": x has shape ", x,
-                ", the mask ", options.mask ? options.mask->shape() : Shape());
+    check_shape(x == y, op, ": x has shape ", x, ", y ", y);
+    check_shape(!options.mask || options.mask->shape() == x, op, ": x has shape ", x, ", the mask ",
+                options.mask ? options.mask->shape() : Shape());
   }
 
   std::size_t count() const {
@@ -123,43 +77,75 @@ struct MeanLoss final : Op<T> {
     return x->size() - std::size_t(std::count(keep, keep + x->size(), 0));
   }
 
-  F term;
+  const char* op;
   LossOptions options;
+  F f;
+  Fx fx;
+  Fy fy;
   Saved<T> x, y;
   Sum inverse = 0;  // 1 / divisor; 0 when nothing counts
 };
 
-template <class T, class F>
-Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y,
-                      const LossOptions& options) {
-  check_shape(!options.normalizer || *options.normalizer >= 0, F::kName,
+template <class T, class F, class Fx, class Fy>
+Variable<T> mean_loss(const char* op, const Variable<T>& x, const Variable<T>& y,
+                      const LossOptions& options, F f, Fx fx, Fy fy) {
+  check_shape(!options.normalizer || *options.normalizer >= 0, op,
               ": expected normalizer >= 0, got ", options.normalizer.value_or(0));
-  return apply<T>(std::make_unique<MeanLoss<T, F>>(term, options), {x, y});
+  return apply<T>(std::make_unique<MeanLoss<T, F, Fx, Fy>>(op, options, f, fx, fy), {x, y});
+}
+
+// That of a function of x - y, where fy = -fx.
+template <class T, class F, class Fx>
+Variable<T> distance_loss(const char* op, const Variable<T>& x, const Variable<T>& y,
+                          const LossOptions& options, F f, Fx fx) {
+  return mean_loss(op, x, y, options, f, fx, [fx](T a, T b) { return -fx(a, b); });
 }
 
 }  // namespace
 
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
-  return mean_loss(MseLoss<T>(), x, y, options);
+  return distance_loss(
+      "mse_loss", x, y, options, [](T a, T b) { return (a - b) * (a - b); },
+      [](T a, T b) { return T(2) * (a - b); });
 }
 
 template <class T>
 Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
-  return mean_loss(L1Loss<T>(), x, y, options);
+  return distance_loss(
+      "l1_loss", x, y, options, [](T a, T b) { return a < b ? b - a : a - b; },
+      [](T a, T b) { return T(a > b) - T(a < b); });  // 0 at the kink
 }
 
 template <class T>
 Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta,
                        const LossOptions& options) {
   check_shape(delta > 0, "huber_loss: expected delta > 0, got ", delta);
-  return mean_loss(HuberLoss<T>{T(delta)}, x, y, options);
+  const auto f = [delta = T(delta)](T a, T b) {
+    const T d = a < b ? b - a : a - b;
+    return d <= delta ? d * d / 2 : delta * (d - delta / 2);
+  };
+  const auto fx = [delta = T(delta)](T a, T b) {  // x - y, clamped to [-delta, delta]
+    const T d = a - b;
+    return d > delta ? delta : d < -delta ? -delta : d;
+  };
+  return distance_loss("huber_loss", x, y, options, f, fx);
 }
 
+// With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), where
+// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y by x and -x by y.
 template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
                                              const LossOptions& options) {
-  return mean_loss(BinaryCrossEntropy<T>(), x, y, options);
+  const auto f = [](T a, T b) {
+    return (a > 0 ? a : T(0)) - a * b + detail::log1p(detail::exp(a > 0 ? -a : a));
+  };
+  const auto fx = [](T a, T b) {
+    const T e = detail::exp(a > 0 ? -a : a);
+    return (a > 0 ? T(1) : e) / (T(1) + e) - b;
+  };
+  return mean_loss("binary_cross_entropy_with_logits", x, y, options, f, fx,
+                   [](T a, T) { return -a; });
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                    \

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cmath>
 
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -39,10 +39,10 @@ struct RotaryEmbedding final : Op<T> {
   void fill_table(std::size_t tokens) {
     table = empty<T>({tokens, head_dim});
     for (std::size_t i = 0; i < head_dim; i += 2) {
-      const double step = std::pow(base, -double(i) / double(head_dim));
+      const double step = portable::pow(base, -double(i) / double(head_dim));
       for (std::size_t n = 0; n < tokens; ++n) {
-        table(n, i) = T(std::cos(double(first + n) * step));
-        table(n, i + 1) = T(std::sin(double(first + n) * step));
+        table(n, i) = T(portable::cos(double(first + n) * step));
+        table(n, i + 1) = T(portable::sin(double(first + n) * step));
       }
     }
   }

@@ -2,40 +2,137 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <unordered_map>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/rules.hpp>
-#include <xgrad/data/rules/window_counts.hpp>
 #include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
 namespace {
 
-double accuracy(const Dataset& split, const Guess& guess) {
-  return measure_rule("", split, guess).accuracy;
+/// The ids around a token as bytes. Positions outside the sequence count as a special token.
+std::string window(const Example& example, std::size_t at, std::size_t radius) {
+  std::string key;
+  for (std::size_t i = at; i <= at + 2 * radius; ++i) {
+    const bool inside = i >= radius && i - radius < example.ids.size();
+    const std::int32_t id = inside ? example.ids[i - radius] : -1;
+    key.append(reinterpret_cast<const char*>(&id), sizeof id);
+  }
+  return key;
+}
+
+/// Predicts the class of a token from the tokens around it, by counting.
+class WindowCounts {
+ public:
+  /// Counts classes for each window of radius 0 to `radius` around a token, in the first `most`
+  /// examples.
+  WindowCounts(const Dataset& train, std::size_t most, std::size_t radius) {
+    std::unordered_map<std::string, std::map<std::int32_t, std::size_t>> seen;
+    for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
+      const Example example = train.get(0, i);
+      for (std::size_t k = 0; k < example.targets.size(); ++k) {
+        const std::int32_t target = example.targets[k];
+        if (target == kIgnore) continue;
+        ++seen[""][target];
+        for (std::size_t r = 0; r <= radius; ++r) ++seen[window(example, k, r)][target];
+      }
+    }
+    for (const auto& [key, counts] : seen) {
+      const auto second = [](const auto& count) { return count.second; };
+      most_frequent_[key] = std::ranges::max_element(counts, {}, second)->first;
+    }
+  }
+
+  /// Whether no target counts.
+  bool empty() const { return most_frequent_.empty(); }
+  /// Returns the most frequent class of all.
+  std::int32_t guess() const { return most_frequent_.at(""); }
+  /// Returns the most frequent class for the token at `at` with `radius` tokens on each side. If
+  /// that window was not seen in training, tries smaller ones, then returns the most frequent class
+  /// of all. Ties go to the smallest class. Requires: a class for each token, and !empty().
+  std::int32_t guess(const Example& example, std::size_t at, std::size_t radius) const {
+    for (std::size_t r = radius + 1; r-- > 0;) {
+      const auto found = most_frequent_.find(window(example, at, r));
+      if (found != most_frequent_.end()) return found->second;
+    }
+    return guess();
+  }
+
+ private:
+  std::unordered_map<std::string, std::int32_t> most_frequent_;  // class by window; "": of all
+};
+
+Rule measure_windows(const std::string& name, const WindowCounts& counts, const Dataset& split,
+                     std::size_t radius) {
+  return measure_rule(name, split, [&](const Example& example, std::size_t at) {
+    return counts.guess(example, at, radius);
+  });
+}
+
+/// Calls f(component, value) for each number of the first `most` examples, unless it is missing.
+template <class F>
+void for_each_value(const Dataset& split, std::size_t most, std::size_t components, const F& f) {
+  for (std::size_t i = 0; i < std::min(most, split.size()); ++i) {
+    const std::vector<float> values = split.get(0, i).values;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!std::isnan(values[k])) f(k % components, values[k]);
+    }
+  }
 }
 
 Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t answers,
                          std::size_t most) {
   std::vector<double> lead(answers);  // number of "yes" minus number of "no"
-  for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
-    const std::vector<float> values = train.get(0, i).values;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      if (!std::isnan(values[k])) lead[k % answers] += values[k] > 0.5f ? 1 : -1;
-    }
-  }
+  for_each_value(train, most, answers,
+                 [&](std::size_t k, float value) { lead[k] += value > 0.5f ? 1 : -1; });
   const GuessAll guess = [&](const Example& example) {
-    std::vector<std::int32_t> guesses;
-    for (std::size_t k = 0; k < example.values.size(); ++k) {
-      guesses.push_back(lead[k % answers] > 0);
-    }
+    std::vector<std::int32_t> guesses(example.values.size());
+    for (std::size_t k = 0; k < guesses.size(); ++k) guesses[k] = lead[k % answers] > 0;
     return guesses;
   };
   return {.majority = measure_rule("", test, guess).accuracy};
 }
 
 }  // namespace
+
+Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess) {
+  double targets = 0, correct = 0, exact = 0;
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    const Example example = test.get(0, i);
+    std::vector<std::int32_t> classes = example.targets;
+    for (const float value : example.values) {
+      classes.push_back(std::isnan(value) ? kIgnore : value > 0.5f);
+    }
+    const std::vector<std::int32_t> guesses = guess(example);
+    bool all = true;
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      if (classes[k] == kIgnore) continue;
+      const bool hit = guesses[k] == classes[k];
+      targets += 1;
+      correct += hit;
+      all = all && hit;
+    }
+    exact += all;
+  }
+  return {name, correct / targets, exact / double(test.size())};
+}
+
+Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess) {
+  return measure_rule(name, test, [&](const Example& example) {
+    std::vector<std::int32_t> guesses(example.targets.size());
+    for (std::size_t k = 0; k < guesses.size(); ++k) {
+      if (example.targets[k] != kIgnore) guesses[k] = guess(example, k);
+    }
+    return guesses;
+  });
+}
+
+Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
+                 std::size_t radius) {
+  return measure_windows(name, WindowCounts(train, train.size(), radius), test, radius);
+}
 
 Baseline measure_baseline(const Task& task, std::size_t most) {
   const TaskShape shape = task.shape();
@@ -47,22 +144,19 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   // In a language model, a window would hold the answer.
   const std::size_t widest = per_token && shape.next == NextToken::none ? kBaselineRadius : 0;
   const WindowCounts counts(*train, most, widest);
-  const std::optional<std::int32_t> majority = counts.most_frequent();
-  if (!majority) return {};
-  const auto accuracy_of = [&](const Dataset& split, std::size_t radius) {
-    return accuracy(split, [&](const Example& example, std::size_t at) {
-      return counts.guess(example, at, radius);
-    });
-  };
-  Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
-  if (per_token) baseline.own_token = accuracy_of(*test, 0);
+  if (counts.empty()) return {};
+  const auto majority = [&](const Example&, std::size_t) { return counts.guess(); };
+  Baseline baseline{measure_rule("", *test, majority).accuracy};
+  if (per_token) baseline.own_token = measure_windows("", counts, *test, 0).accuracy;
   if (widest == 0) return baseline;
   const auto validation = task.dataset(Split::validation);
   std::vector<double> accuracies;
-  for (std::size_t r = 0; r <= widest; ++r) accuracies.push_back(accuracy_of(*validation, r));
-  const auto best =
-      std::max_element(accuracies.begin(), accuracies.end());  // the smallest of these
-  baseline.window = accuracy_of(*test, std::size_t(best - accuracies.begin()));
+  for (std::size_t r = 0; r <= widest; ++r) {
+    accuracies.push_back(measure_windows("", counts, *validation, r).accuracy);
+  }
+  const auto best = std::ranges::max_element(accuracies);  // the smallest radius of several
+  const auto radius = std::size_t(best - accuracies.begin());
+  baseline.window = measure_windows("", counts, *test, radius).accuracy;
   return baseline;
 }
 
@@ -77,27 +171,18 @@ double best_baseline(const Task& task, const std::vector<Rule>& rules) {
 }
 
 double measure_variance(const Task& task) {
-  const std::size_t components = task.shape().classes;
+  const std::size_t components = task.shape().classes, all = std::size_t(-1);
   std::vector<double> sums(components), counts(components);
   double squares = 0, targets = 0;
-  for (const Split split : {Split::train, Split::test}) {
-    const auto dataset = task.dataset(split);
-    for (std::size_t i = 0; i < dataset->size(); ++i) {
-      const std::vector<float> values = dataset->get(0, i).values;
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        if (std::isnan(values[k])) continue;
-        const std::size_t c = k % components;
-        if (split == Split::train) {
-          sums[c] += values[k];
-          counts[c] += 1;
-        } else {
-          const double d = values[k] - sums[c] / counts[c];
-          squares += d * d;
-          targets += 1;
-        }
-      }
-    }
-  }
+  for_each_value(*task.dataset(Split::train), all, components, [&](std::size_t c, float value) {
+    sums[c] += value;
+    counts[c] += 1;
+  });
+  for_each_value(*task.dataset(Split::test), all, components, [&](std::size_t c, float value) {
+    const double d = value - sums[c] / counts[c];
+    squares += d * d;
+    targets += 1;
+  });
   return squares / targets;
 }
 

@@ -1,6 +1,8 @@
-// Baselines: scores that need no model.
+// Baselines: scores that need no model, and rules fitted by counting, which a trained model must
+// beat.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -8,6 +10,23 @@
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
+
+/// Predicts the class of the target at a position of an example.
+using Guess = std::function<std::int32_t(const Example& example, std::size_t place)>;
+/// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
+using GuessAll = std::function<std::vector<std::int32_t>(const Example& example)>;
+
+/// Measures a rule: the fraction of right targets, and of examples with all targets right. Targets
+/// without a label do not count.
+Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
+/// Measures a rule that predicts all targets of an example at once.
+Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess);
+
+/// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
+/// is most frequent with them in the training examples. If they were not seen there, it tries fewer
+/// of them. Requires: a class for each token.
+Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
+                 std::size_t radius);
 
 /// The largest radius that `Baseline::window` tries.
 inline constexpr std::size_t kBaselineRadius = 2;

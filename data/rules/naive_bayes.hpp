@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include <xgrad/data/rules/gram_counts.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
@@ -21,10 +22,11 @@ namespace xgrad {
 class NaiveBayes {
  public:
   /// Counts the n-grams of 1 to `longest` tokens in the training examples, taken in random order,
-  /// until a limit is reached. Requires: token inputs, and a class or binary answers for each
-  /// sequence.
-  NaiveBayes(const Dataset& train, const TaskShape& shape, std::size_t longest,
-             GramLimits limits = {});
+  /// until a limit is reached, and calls `tell` for each. Requires: token inputs, and a class or
+  /// binary answers for each sequence.
+  NaiveBayes(
+      const Dataset& train, const TaskShape& shape, std::size_t longest, GramLimits limits = {},
+      const std::function<void()>& tell = [] {});
 
   /// The number of training examples whose n-grams were all counted.
   std::size_t rows() const { return rows_; }
@@ -34,11 +36,6 @@ class NaiveBayes {
   std::vector<std::int32_t> guess(const Example& example, double smoothing) const;
 
  private:
-  template <class Child, class Visit>
-  void visit(const Example& example, const Child& child, const Visit& visit) const;
-  template <class F>
-  void for_each_slot(const Example& example, const F& f) const;
-
   std::size_t longest_, choices_;  // choices: slots per decision, of which one is right
   bool answers_;
   std::size_t rows_ = 0;
@@ -47,5 +44,11 @@ class NaiveBayes {
   GramCounts grams_;
   std::vector<double> totals_, examples_;  // by slot: number of n-grams, of training examples
 };
+
+/// Measures NaiveBayes on n-grams of 1 to `longest` tokens. Chooses the smoothing among 1, 0.1,
+/// 0.01 and 0.001 by accuracy on the validation split; ties go to the largest. If `limits` stop the
+/// counting, the name of the rule says how many rows were counted. Reports each row to
+/// WatchProgress. Requires: one class, or binary answers, for each sequence.
+Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits = {});
 
 }  // namespace xgrad

@@ -1,10 +1,10 @@
 #include <xgrad/data/rules/ngram.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numbers>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/unknown.hpp>
@@ -38,7 +38,7 @@ Scores measure(const NGram& model, const Dataset& split, std::size_t longest, co
       model.for_each_order(example, place, [&](std::size_t n, const std::vector<double>& p) {
         if (n > longest) return;
         const bool right = std::max_element(p.begin(), p.end()) - p.begin() == target;
-        scores.orders[n - 1].loss -= std::log(p[std::size_t(target)]);
+        scores.orders[n - 1].loss -= portable::log(p[std::size_t(target)]);
         scores.orders[n - 1].right += right;
         exact[n - 1] = exact[n - 1] && right;
       });

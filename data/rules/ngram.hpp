@@ -1,13 +1,101 @@
-// NGram: a language model that counts, and the baseline of those that are trained.
+// Counts of n-grams, and a language model that counts, the baseline of those that are trained.
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
-#include <xgrad/data/rules/gram_counts.hpp>
+#include <xgrad/data/index.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
+
+/// Limits at which counting n-grams stops.
+struct GramLimits {
+  /// Occurrences of n-grams; each counts once per answer of its example.
+  std::size_t counted = std::size_t(1) << 24;
+  /// Distinct n-grams, and distinct pairs of an n-gram and what it is counted with, each up to this
+  /// limit. At the default limit they take about 200 MB together.
+  std::size_t different = std::size_t(1) << 22;
+};
+
+/// n-grams by number, and how often each was counted with what, such as a class.
+class GramCounts {
+ public:
+  /// How often an n-gram was counted with `with`.
+  struct Count {
+    std::uint32_t with = 0;   ///< a class or token
+    std::uint32_t count = 0;  ///< occurrences
+  };
+  /// The number of no n-gram.
+  static constexpr std::uint32_t kNone = Index<std::uint64_t>::kNone;
+
+  /// Nothing is counted beyond the limits.
+  explicit GramCounts(GramLimits limits) : limits_(limits) {}
+
+  /// The number of the n-gram `gram` with one more token, or kNone. An n-gram of one token is the
+  /// token after kNone.
+  std::uint32_t find(std::uint32_t gram, std::int32_t token) const {
+    return grams_.find(key(gram, std::uint32_t(token)));
+  }
+  /// The same; adds it.
+  std::uint32_t add(std::uint32_t gram, std::int32_t token) {
+    return grams_.add(key(gram, std::uint32_t(token)));
+  }
+  /// The number of n-grams.
+  std::size_t size() const { return grams_.size(); }
+
+  /// Whether limits allow another count of known n-grams.
+  bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
+  /// Whether they also allow another n-gram.
+  bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
+  /// Counts an n-gram with a class or token.
+  void count(std::uint32_t gram, std::uint32_t with) {
+    const std::uint32_t pair = pairs_.add(key(gram, with));
+    if (pair == numbers_.size()) numbers_.push_back(0);
+    ++numbers_[pair];
+    ++counted_;
+  }
+  /// Ends the counting, by grouping the counts by n-gram with a counting sort; of() requires it.
+  void finish() {
+    begins_.assign(grams_.size() + 1, 0);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) ++begins_[pairs_.key(i) >> 32];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    counts_.resize(pairs_.size());
+    for (std::size_t i = pairs_.size(); i-- > 0;) {  // turns the end of each group into its begin
+      const std::uint64_t pair = pairs_.key(i);
+      counts_[--begins_[pair >> 32]] = {std::uint32_t(pair), numbers_[i]};
+    }
+    pairs_ = {};
+    numbers_ = {};
+  }
+  /// The counts of an n-gram.
+  std::span<const Count> of(std::uint32_t gram) const {
+    return {counts_.data() + begins_[gram], counts_.data() + begins_[gram + 1]};
+  }
+
+ private:
+  static std::uint64_t key(std::uint32_t first, std::uint32_t second) {
+    return std::uint64_t(first) << 32 | second;
+  }
+
+  GramLimits limits_;
+  std::size_t counted_ = 0;
+  // Trie of n-grams: the key of an n-gram is the number of a shorter one, and a token.
+  Index<std::uint64_t> grams_;
+  Index<std::uint64_t> pairs_ = {};          // an n-gram and what it was counted with
+  std::vector<std::uint32_t> numbers_ = {};  // counts by pair
+  std::vector<std::uint32_t> begins_ = {};   // (grams + 1): where the counts of each begin
+  std::vector<Count> counts_ = {};
+};
+
+/// The name of a rule; if it counted only `counted` of all rows, it says so.
+inline std::string name_with_rows(const std::string& name, std::size_t counted, std::size_t rows) {
+  if (counted == rows) return name;
+  return name + ", counted in " + std::to_string(counted) + " of " + std::to_string(rows) + " rows";
+}
 
 /// Probabilities of the token that follows, from counts of n-grams, interpolated as in method C of
 /// Witten and Bell (1991). With the context h of the last k tokens and h' of the last k - 1,

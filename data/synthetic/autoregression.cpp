@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 
@@ -12,7 +12,7 @@ std::vector<Ar2> resonators(std::size_t count, double radius) {
   std::vector<Ar2> processes;
   for (std::size_t k = 0; k < count; ++k) {
     const double theta = std::numbers::pi * double(k + 1) / double(count + 1);
-    const double a1 = 2 * radius * std::cos(theta), a2 = -radius * radius;
+    const double a1 = 2 * radius * portable::cos(theta), a2 = -radius * radius;
     const double variance = (1 - a2) / ((1 + a2) * ((1 - a2) * (1 - a2) - a1 * a1));
     processes.push_back({a1, a2, 1 / std::sqrt(variance)});
   }
@@ -34,7 +34,7 @@ std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length
 std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vector<float>& signal) {
   std::vector<double> p;
   for (const Ar2& process : processes) {
-    double log_likelihood = -double(signal.size()) * std::log(process.sigma), x1 = 0, x2 = 0;
+    double log_likelihood = -double(signal.size()) * portable::log(process.sigma), x1 = 0, x2 = 0;
     for (const float x : signal) {
       const double e = (x - process.expected(x1, x2)) / process.sigma;
       log_likelihood -= e * e / 2;
@@ -45,40 +45,9 @@ std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vect
   }
   const double largest = *std::max_element(p.begin(), p.end());
   double sum = 0;
-  for (double& value : p) sum += value = std::exp(value - largest);
+  for (double& value : p) sum += value = portable::exp(value - largest);
   for (double& value : p) value /= sum;
   return p;
-}
-
-std::vector<OptionSpec> signal_options() {
-  return {
-      {"length", 8, "Frames in the longest signal.", 1, 65536},
-      {"min_length", 0, "Frames in the shortest signal; 0: as length.", 0, 65536},
-      {"frame", 8, "Samples in a frame; each frame is one vector.", 1, 4096},
-      {"processes", 4, "Number of processes; one of them generates each signal.", 2, 64},
-      {"radius", 0.8, "Radius of the poles of the processes; nearer to 1, tones are purer.", 0.1,
-       0.99},
-  };
-}
-
-SignalTask::SignalTask(const Options& options)
-    : processes(resonators(get_size(options, "processes"), get_double(options, "radius"))),
-      frame(get_size(options, "frame")) {
-  const Lengths lengths(options);
-  shortest = lengths.shortest;
-  longest = lengths.longest;
-}
-
-Synthetic SignalTask::synthetic() const {
-  return {.shape = {.input = InputKind::vectors,
-                    .output = OutputKind::sequence,
-                    .max_length = longest,
-                    .features = frame},
-          .is_continuous = true};
-}
-
-std::size_t SignalTask::draw_length(const Rng& rng) const {
-  return frame * (shortest + (rng / "length").below(longest - shortest + 1, 0));
 }
 
 }  // namespace xgrad

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/autograd/random.hpp>
 
 namespace xgrad {
 
@@ -30,24 +30,5 @@ std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length
 
 /// Returns p(process | signal), (processes), under a uniform prior.
 std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vector<float>& signal);
-
-/// Specifies the options `length`, `min_length`, `frame`, `processes` and `radius`.
-std::vector<OptionSpec> signal_options();
-
-/// The settings that signal_options() describe.
-struct SignalTask {
-  /// Reads the options. Throws ConfigError.
-  explicit SignalTask(const Options& options);
-  /// A task with sequences of frames and one target per signal. The caller sets the kind of target
-  /// and the draws.
-  Synthetic synthetic() const;
-  /// Draws the length of a signal in samples, a multiple of `frame`.
-  std::size_t draw_length(const Rng& rng) const;
-
-  std::vector<Ar2> processes;  ///< one per class
-  std::size_t shortest;        ///< fewest frames in a signal
-  std::size_t longest;         ///< most frames in a signal
-  std::size_t frame;           ///< samples per frame
-};
 
 }  // namespace xgrad

@@ -1,11 +1,10 @@
 #include <xgrad/data/synthetic/chain.hpp>
 
 #include <algorithm>
-#include <cmath>
+
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
-
-namespace {
 
 void normalise(double* row, std::size_t size) {
   double sum = 0;
@@ -13,18 +12,12 @@ void normalise(double* row, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) row[i] /= sum;
 }
 
-}  // namespace
-
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
                                 double spread) {
   std::vector<double> rows = rng.normals(count * size);
-  for (double& x : rows) x = std::exp(spread * x);
+  for (double& x : rows) x = portable::exp(spread * x);
   for (std::size_t i = 0; i < count; ++i) normalise(rows.data() + i * size, size);
   return rows;
-}
-
-Chain random_chain(const Rng& rng, std::size_t states, double spread) {
-  return {states, random_rows(rng / "transition", states, states, spread)};
 }
 
 std::int32_t choose(const double* distribution, std::size_t size, double uniform) {
@@ -35,15 +28,10 @@ std::int32_t choose(const double* distribution, std::size_t size, double uniform
 
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length) {
   const auto uniforms = rng.uniforms(length);
-  Tokens states;
-  states.reserve(length);
-  for (std::size_t t = 0; t < length; ++t) {
-    if (t == 0) {
-      states.push_back(std::int32_t(rng.below(chain.states, 0)));
-    } else {
-      const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
-      states.push_back(choose(row, chain.states, uniforms[t]));
-    }
+  Tokens states = {std::int32_t(rng.below(chain.states, 0))};
+  while (states.size() < length) {
+    const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
+    states.push_back(choose(row, chain.states, uniforms[states.size()]));
   }
   return states;
 }
@@ -81,7 +69,7 @@ std::vector<double> smooth(const Chain& chain, const std::vector<double>& likeli
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum) {
   sum.right += *std::max_element(distribution, distribution + size);
   for (std::size_t i = 0; i < size; ++i) {
-    if (distribution[i] > 0) sum.loss -= distribution[i] * std::log(distribution[i]);
+    if (distribution[i] > 0) sum.loss -= distribution[i] * portable::log(distribution[i]);
   }
   sum.targets += 1;
 }

@@ -1,11 +1,12 @@
 #include <xgrad/data/synthetic/synthetic.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/text/example_text.hpp>
 
 namespace xgrad {
@@ -17,9 +18,9 @@ constexpr std::uint32_t kMostDraws = 1000;
 
 struct Description {
   std::string name;
+  std::uint64_t seed;
   Synthetic task;
   std::function<Example(const Rng& rng)> draw_test;
-  std::uint64_t seed;
   std::size_t sizes[3];  // examples per split; listed inputs use only the training size, 0: all
 };
 
@@ -29,7 +30,6 @@ class DrawnDataset final : public Dataset {
  public:
   DrawnDataset(Shared of, Split split)
       : of_(std::move(of)),
-        draw_(split == Split::test ? of_->draw_test : of_->task.draw),
         split_(split),
         rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
     get(0, 0);  // fail now rather than during a run if the split has no inputs
@@ -53,9 +53,10 @@ class DrawnDataset final : public Dataset {
   // The input only, without the targets that `solve` computes.
   Example input(std::size_t index) const {
     const Rng own = rng_ / index;
-    if (of_->task.is_continuous) return draw_(own);
-    for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
-      Example example = draw_(own / draw);
+    const auto& draw = split_ == Split::test ? of_->draw_test : of_->task.draw;
+    if (of_->task.is_continuous) return draw(own);
+    for (std::uint32_t i = 0; i < kMostDraws; ++i) {
+      Example example = draw(own / i);
       const Split own_split = of_->task.split ? of_->task.split(example) : split_of(example);
       if (own_split == split_) return example;
     }
@@ -64,7 +65,6 @@ class DrawnDataset final : public Dataset {
   }
 
   Shared of_;
-  std::function<Example(const Rng& rng)> draw_;
   Split split_;
   Rng rng_;
 };
@@ -87,14 +87,8 @@ class ListedDataset final : public Dataset {
   std::size_t size() const override { return chosen_.size(); }
 
   Example get(std::uint64_t, std::size_t index) const override {
-    Example example;
-    example.ids = of_->task.inputs[chosen_[index]];
-    example.targets = of_->task.solve(example.ids);
-    return example;
-  }
-
-  std::size_t length(std::size_t index, const TaskShape&) const override {
-    return of_->task.inputs[chosen_[index]].size();
+    const Tokens& ids = of_->task.inputs[chosen_[index]];
+    return {.ids = ids, .targets = of_->task.solve(ids)};
   }
 
  private:
@@ -135,23 +129,20 @@ class SyntheticTask final : public Task {
   Example parse(const std::string& line) const override {
     Example example = parse_input(of_->name, line, of_->task.shape);
     if (of_->task.with_slots) example.ids = of_->task.with_slots(std::move(example.ids));
-    if (of_->task.solve) {
-      try {
-        example.targets = of_->task.solve(example.ids);
-      } catch (const DataError& error) {
-        throw DataError(of_->name + ": " + error.what());
-      }
+    try {
+      if (of_->task.solve) example.targets = of_->task.solve(example.ids);
+    } catch (const DataError& error) {
+      throw DataError(of_->name + ": " + error.what());
     }
     return example;
   }
 
   std::vector<Rule> rules() const override {
-    const TaskShape shape = this->shape();
+    const TaskShape& shape = of_->task.shape;
     const bool one_class = shape.input == InputKind::tokens &&
                            shape.output == OutputKind::sequence &&
                            shape.target == TargetKind::classes;
-    if (!one_class) return {};
-    return {naive_bayes(*this, 1)};
+    return one_class ? std::vector{naive_bayes(*this, 1)} : std::vector<Rule>();
   }
 
   std::optional<Ceiling> ceiling(Split split) const override {
@@ -184,49 +175,33 @@ Synthetic describe_named(const std::string& name, const Describe& describe,
   try {
     Synthetic task = describe(options);
     TaskShape& shape = task.shape;
-    if (shape.vocabulary == 0) shape.vocabulary = shape.token_names.size();
-    if (shape.classes == 0) shape.classes = shape.class_names.size();
+    if (!shape.token_names.empty()) shape.vocabulary = shape.token_names.size();
+    if (!shape.class_names.empty()) shape.classes = shape.class_names.size();
     return task;
   } catch (const ConfigError& error) {
     throw ConfigError(name + ": " + error.what());
   }
 }
 
-// Gives the task the shape of the longer test sequences, but keeps shorter training draws.
-void lengthen_test(const Describe& describe, Options options, Description& description) {
-  const std::int64_t length = get_int(options, "length"), longest = get_int(options, "test_length");
-  check<ConfigError>(longest > length, description.name, ": test_length is ", longest,
-                     ", must be above length, ", length);
-  options["min_length"] = length + 1;
-  options["length"] = longest;
-  Synthetic longer = describe_named(description.name, describe, options);
-  description.draw_test = longer.draw;
-  longer.draw = description.task.draw;
-  description.task = std::move(longer);
-}
-
-Description make_description(const std::string& name, const Describe& describe,
-                             const Options& options, std::uint64_t seed) {
+Description make_description(const std::string& name, const Describe& describe, Options options,
+                             std::uint64_t seed) {
   const auto size = [&](const char* key) {
-    return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
+    return options.contains(key) ? get_size(options, key) : 0;
   };
-  Description description{name,
-                          describe_named(name, describe, options),
-                          {},
-                          seed,
-                          {size("examples"), size("validation"), size("test")}};
-  description.draw_test = description.task.draw;
-  if (size("test_length") > 0) lengthen_test(describe, options, description);
-  return description;
-}
-
-TaskEntry completed(TaskEntry about, std::vector<OptionSpec> more, Describe describe) {
-  about.options.insert(about.options.end(), more.begin(), more.end());
-  about.make = [name = about.name, describe](const Options& options, std::uint64_t seed) {
-    return std::make_unique<SyntheticTask>(make_description(name, describe, options, seed));
-  };
-  if (about.best.empty()) about.best = kCertain;
-  return about;
+  Synthetic task = describe_named(name, describe, options);
+  const auto draw = task.draw;
+  if (const std::size_t longest = size("test_length"); longest > 0) {
+    // Takes the shape of the longer test sequences, but keeps the shorter training draws.
+    const std::int64_t length = get_int(options, "length");
+    check<ConfigError>(std::int64_t(longest) > length, name, ": test_length is ", longest,
+                       ", must be above length, ", length);
+    options["min_length"] = length + 1;
+    options["length"] = std::int64_t(longest);
+    task = describe_named(name, describe, options);
+  }
+  const auto draw_test = std::exchange(task.draw, draw);
+  return {
+      name, seed, std::move(task), draw_test, {size("examples"), size("validation"), size("test")}};
 }
 
 }  // namespace
@@ -258,18 +233,18 @@ std::vector<std::string> numbered(std::size_t count, const std::string& prefix, 
 }
 
 TaskEntry synthetic_task(TaskEntry about, Describe describe) {
-  return completed(std::move(about),
-                   {{"examples", 50000, "Number of training examples.", 1, 1e9},
-                    {"validation", 1000, "Number of validation examples.", 1, 1e9},
-                    {"test", 1000, "Number of test examples.", 1, 1e9}},
-                   std::move(describe));
-}
-
-TaskEntry listed_task(TaskEntry about, Describe describe) {
-  return completed(
-      std::move(about),
-      {{"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9}},
-      std::move(describe));
+  const auto is_examples = [](const OptionSpec& spec) { return spec.name == "examples"; };
+  if (std::ranges::none_of(about.options, is_examples)) {
+    about.options.insert(about.options.end(),
+                         {{"examples", 50000, "Number of training examples.", 1, 1e9},
+                          {"validation", 1000, "Number of validation examples.", 1, 1e9},
+                          {"test", 1000, "Number of test examples.", 1, 1e9}});
+  }
+  about.make = [name = about.name, describe](const Options& options, std::uint64_t seed) {
+    return std::make_unique<SyntheticTask>(make_description(name, describe, options, seed));
+  };
+  if (about.best.empty()) about.best = kCertain;
+  return about;
 }
 
 }  // namespace xgrad

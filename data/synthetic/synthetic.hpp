@@ -28,7 +28,7 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  /// Sizes of inputs and outputs. `vocabulary` and `classes` may be left 0 where all have names.
+  /// Sizes of inputs and outputs. Where all tokens or classes have names, these give the number.
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
@@ -37,7 +37,7 @@ struct Synthetic {
   /// Adds the tokens named kSlot to an input of `xgrad predict` that has none; empty: the task has
   /// no slots.
   std::function<Tokens(Tokens ids)> with_slots = {};
-  /// All possible inputs, for listed_task(): each split then holds its own inputs once.
+  /// All possible inputs, if they are few enough to list: each split then has its own ones once.
   std::vector<Tokens> inputs = {};
   /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores
   /// targets.
@@ -67,12 +67,8 @@ std::vector<std::string> numbered(std::size_t count, const std::string& prefix =
 
 /// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
 /// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the
-/// options `examples`, `validation` and `test`.
+/// options `examples`, `validation` and `test`, unless the task has an option `examples`: it then
+/// sets Synthetic::inputs, of which the seed chooses so many for training, or all if it is 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
-
-/// Completes the entry of a task with few enough inputs to list: each split holds its own inputs
-/// once. Adds the option `examples`; if it is smaller than the training split, the seed chooses the
-/// examples.
-TaskEntry listed_task(TaskEntry about, Describe describe);
 
 }  // namespace xgrad

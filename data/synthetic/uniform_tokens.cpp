@@ -1,33 +1,16 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 
-namespace {
-
-// With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
-constexpr std::uint64_t kFewestInputs = 1000;
-
-/// Returns the number of inputs, or `enough` if there are more.
-std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::uint64_t symbols,
-                           std::uint64_t enough) {
-  std::uint64_t sum = 0, power = 1;
-  for (std::size_t length = 1; length <= max_length; ++length) {
-    power = std::min(enough, power * symbols);
-    if (length >= min_length) sum += power;
-    if (sum >= enough) return enough;
-  }
-  return sum;
-}
-
-}  // namespace
-
 Lengths::Lengths(const Options& options, std::size_t least)
-    : shortest(0), longest(std::size_t(get_int(options, "length"))) {
-  if (options.contains("min_length")) shortest = std::size_t(get_int(options, "min_length"));
+    : shortest(0), longest(get_size(options, "length")) {
+  if (options.contains("min_length")) shortest = get_size(options, "min_length");
   if (shortest == 0) shortest = longest;
   check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
                      longest);
@@ -56,10 +39,6 @@ std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<Op
   return table;
 }
 
-std::vector<OptionSpec> uniform_options() {
-  return length_options(16, {symbols_option()});
-}
-
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng&, std::size_t)> draw) {
   task.shape.max_length = lengths.longest;
@@ -68,7 +47,7 @@ void draw_lengths(Synthetic& task, const Lengths& lengths,
   };
 }
 
-Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) {
+Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols) {
   Tokens ids(length);
   for (std::size_t token = 0; token < length; token += 4) {
     const auto words = rng.words(std::uint32_t(token / 4));
@@ -88,20 +67,24 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
   edges.reserve(nodes * std::size_t(degree));
   std::size_t pair = 0;
   for (std::size_t a = 0; a < nodes; ++a) {
-    for (std::size_t b = a + 1; b < nodes; ++b) {
+    for (std::size_t b = a + 1; b < nodes; ++b, ++pair) {
       const std::size_t at = pair % kAtOnce;
       if (at == 0) uniforms = rng.uniforms(std::min(kAtOnce, pairs - pair), pair);
       if (uniforms[at] * double(nodes - 1) < degree) edges.emplace_back(a, b);
-      ++pair;
     }
   }
   return edges;
 }
 
-Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symbols) {
+Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols) {
   const Lengths lengths(options);
-  const std::uint64_t inputs =
-      count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
+  if (symbols == 0) symbols = get_size(options, "symbols");
+  // With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
+  constexpr double kFewestInputs = 1000;
+  double inputs = 0;
+  for (std::size_t n = lengths.shortest; n <= lengths.longest && inputs < kFewestInputs; ++n) {
+    inputs += portable::pow(double(symbols), double(n));
+  }
   check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
                      " different inputs; three disjoint splits need ", kFewestInputs,
                      options.contains("symbols") ? ": raise length or symbols" : ": raise length");
@@ -114,18 +97,9 @@ Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symb
   return task;
 }
 
-Synthetic uniform_tokens(const Options& options, Solve solve) {
-  return uniform_tokens(options, std::move(solve), std::uint32_t(get_int(options, "symbols")));
-}
-
 Synthetic uniform_bits(const Options& options, Solve solve) {
   Synthetic task = one_target(uniform_tokens(options, std::move(solve), 2));
   task.shape.class_names = {"no", "yes"};
-  return task;
-}
-
-Synthetic one_target(Synthetic task) {
-  task.shape.output = OutputKind::sequence;
   return task;
 }
 

@@ -12,7 +12,9 @@ OptionSpec symbols_option(std::int64_t symbols = 10, double min = 1, double max 
 std::vector<OptionSpec> length_options(std::int64_t length = 16,
                                        const std::vector<OptionSpec>& more = {});
 /// Specifies the options of length_options(), and `symbols`.
-std::vector<OptionSpec> uniform_options();
+inline std::vector<OptionSpec> uniform_options() {
+  return length_options(16, {symbols_option()});
+}
 
 /// Sequence lengths, uniform in [min_length, length]; always `length` if min_length is 0 or
 /// missing.
@@ -32,7 +34,7 @@ void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng& rng, std::size_t length)> draw);
 
 /// Draws tokens uniform in [0, symbols), the same ones for the same stream.
-Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols);
+Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols);
 
 /// Draws the edges of a graph: each pair of nodes is connected with probability degree / (nodes -
 /// 1), so that a node has `degree` neighbours in expectation (Erdos and Renyi 1959). Edges are in
@@ -42,14 +44,16 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 /// Returns the right targets of an input.
 using Solve = std::function<Tokens(const Tokens& ids)>;
 
-/// A task with random tokens and a target per token, with as many classes as symbols. Throws
-/// ConfigError when there are too few inputs for three disjoint splits.
-Synthetic uniform_tokens(const Options& options, Solve solve);
-/// The same with this number of symbols, for tasks without the option `symbols`.
-Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symbols);
+/// A task with random tokens and a target per token, with as many classes as symbols: those of the
+/// option `symbols`, unless their number is given. Throws ConfigError when there are too few inputs
+/// for three disjoint splits.
+Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
 /// The same with tokens 0 and 1 and one target per sequence, "no" or "yes".
 Synthetic uniform_bits(const Options& options, Solve solve);
 /// The task with one target per sequence.
-Synthetic one_target(Synthetic task);
+inline Synthetic one_target(Synthetic task) {
+  task.shape.output = OutputKind::sequence;
+  return task;
+}
 
 }  // namespace xgrad

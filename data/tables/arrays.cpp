@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/archives/npy.hpp>
@@ -88,13 +88,9 @@ Field field(const Column& column, const Array& array, std::size_t at, std::size_
   return numbers;
 }
 
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 void open_npy(Source& source) {
-  const bool folder = is_folder(source.path);
+  std::error_code ignored;
+  const bool folder = fs::is_directory(source.path, ignored);
   check<DataError>(folder || source.names.size() == 1, source.path,
                    ": one npy file holds one column; name a folder with ", source.names[0],
                    ".npy and ", source.names.back(), ".npy");

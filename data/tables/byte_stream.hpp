@@ -8,7 +8,7 @@
 
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 

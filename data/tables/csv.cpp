@@ -3,8 +3,9 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 
 namespace xgrad {
 
@@ -13,6 +14,26 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMostColumns = std::size_t(1) << 16;
 constexpr std::size_t kMostOfHeader = std::size_t(1) << 24;  // bytes of all column names
+
+constexpr std::size_t kMostListed = 1000;  // bytes of a list of columns in a message
+
+// The index of each wanted column among those of a file.
+std::vector<std::size_t> find_columns(const std::string& file,
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<std::string>& columns) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end()) {
+      std::vector<std::string> there = nearest_first(name, columns);
+      for (std::string& other : there) other = excerpt(other);
+      detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
+                              clipped(joined(there), kMostListed));
+    }
+    places.push_back(std::size_t(found - columns.begin()));
+  }
+  return places;
+}
 
 class CsvReader {
  public:
@@ -36,12 +57,13 @@ class CsvReader {
     count_ = 0;
     std::size_t size = 0;  // bytes of all fields
     do {
-      check_count();
+      check_count();  // a field takes many times the memory of a separator
       if (count_ == fields_.size()) fields_.emplace_back();
       read_field(fields_[count_]);
       size += fields_[count_].size();
-      check<DataError>(!header_.empty() || size <= kMostOfHeader, header_line(),
-                       "its names have more than ", kMostOfHeader, " bytes");
+      if (header_.empty() && size > kMostOfHeader) {
+        detail::fail<DataError>(place(), ": its names have more than ", kMostOfHeader, " bytes");
+      }
       if (!is_text(fields_[count_])) check_text(place(count_), fields_[count_]);
       ++count_;
     } while (bytes_.take(separator_));
@@ -51,11 +73,12 @@ class CsvReader {
       }
     }
     ++line_;
-    if (!header_.empty()) {
-      ++row_;
-      check<DataError>(count_ == header_.size(), bytes_.name(), ": row ", row_, " (line ",
-                       record_line_, "): has ", count_, " fields, the header has ", header_.size());
+    if (header_.empty()) return fields_;
+    if (count_ != header_.size()) {
+      detail::fail<DataError>(place(), ": has ", count_, " fields, the header has ",
+                              header_.size());
     }
+    ++row_;
     return fields_;
   }
 
@@ -107,32 +130,25 @@ class CsvReader {
     bytes_.skip(part.size());
   }
 
+  // Locates this record: "train.csv: row 2 (line 3)".
+  std::string place() const {
+    const std::string row = header_.empty() ? "header" : "row " + std::to_string(row_ + 1);
+    return bytes_.name() + ": " + row + " (line " + std::to_string(record_line_) + ")";
+  }
   std::string place(std::size_t column) const {
     if (header_.empty()) return bytes_.name() + ": header, column " + std::to_string(column + 1);
-    std::string text = bytes_.name() + ": row " + std::to_string(row_ + 1) + " (line " +
-                       std::to_string(record_line_) + "), column ";
-    return text + (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
+    return place() + ", column " +
+           (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
   }
 
   [[noreturn]] void fail(std::size_t column, const char* what) const {
     detail::fail<DataError>(place(column), ": ", what);
   }
 
-  std::string header_line() const {
-    return bytes_.name() + ": header (line " + std::to_string(record_line_) + "): ";
-  }
-
-  // A field takes many times the memory of a separator, so surplus fields are refused before they
-  // are created.
   void check_count() const {
-    if (header_.empty()) {
-      if (count_ == kMostColumns) {
-        detail::fail<DataError>(header_line(), "has more than ", kMostColumns, " columns");
-      }
-    } else if (count_ == header_.size()) {
-      detail::fail<DataError>(bytes_.name(), ": row ", row_ + 1, " (line ", record_line_,
-                              "): has more than the ", count_, " fields of the header");
-    }
+    if (count_ < (header_.empty() ? kMostColumns : header_.size())) return;
+    if (header_.empty()) detail::fail<DataError>(place(), ": has more than ", count_, " columns");
+    detail::fail<DataError>(place(), ": has more than the ", count_, " fields of the header");
   }
 
   void check_names() const {

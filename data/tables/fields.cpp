@@ -57,26 +57,6 @@ std::vector<std::string_view> with_pairs(const std::vector<std::string_view>& wo
   return texts;
 }
 
-/// Returns the pairs of whole numbers in numbers or text.
-FieldNumbers pairs(const std::string& place, const Field& field) {
-  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
-    check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,
-                     ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
-    return *numbers;
-  }
-  const auto* text = std::get_if<std::string>(&field);
-  check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
-  FieldNumbers result{0, 2, {}, true};
-  for (const std::string_view word : words(*text)) {
-    const auto edge = parse_edge(std::string(word));
-    ++result.tokens;
-    check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
-                     ", must be two nodes with \"-\" between them, as 0-1");
-    result.values.insert(result.values.end(), {double(edge->first), double(edge->second)});
-  }
-  return result;
-}
-
 }  // namespace
 
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
@@ -118,13 +98,15 @@ std::string sequence_label(const std::string& place, const Field& field) {
   return *text;
 }
 
-std::vector<std::string> token_labels(const std::string& place, const Field& field,
-                                      std::size_t count) {
+std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count) {
   std::string made;
-  const std::vector<std::string_view> labels = word_texts(place, "label", field, made);
+  std::vector<Answer> labels;
+  for (const std::string_view name : word_texts(place, "label", field, made)) {
+    labels.push_back({std::string(name), true});
+  }
   check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
                    " tokens");
-  return {labels.begin(), labels.end()};
+  return labels;
 }
 
 std::vector<Answer> field_answers(const std::string& place, const Field& field) {
@@ -167,14 +149,29 @@ FieldNumbers field_numbers(const std::string& place, const Field& field) {
 }
 
 Edges field_edges(const std::string& place, const Field& field, std::int32_t nodes) {
-  const FieldNumbers numbers = pairs(place, field);
+  std::vector<double> ends;  // two for each edge
+  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
+    check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,
+                     ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
+    ends = numbers->values;
+  } else {
+    const auto* text = std::get_if<std::string>(&field);
+    check<DataError>(text != nullptr, place,
+                     ": is a list of texts, must be a list of pairs or text");
+    for (const std::string_view word : words(*text)) {
+      const auto edge = parse_edge(word);
+      check<DataError>(edge.has_value(), place, ": edge ", ends.size() / 2 + 1, " is ",
+                       excerpt(word), ", must be two nodes with \"-\" between them, as 0-1");
+      ends.insert(ends.end(), {double(edge->first), double(edge->second)});
+    }
+  }
   Edges edges;
-  for (std::size_t i = 0; i < numbers.values.size(); i += 2) {
-    for (const double node : {numbers.values[i], numbers.values[i + 1]}) {
+  for (std::size_t i = 0; i < ends.size(); i += 2) {
+    for (const double node : {ends[i], ends[i + 1]}) {
       check<DataError>(node >= 0 && node < nodes, place, ": edge ", i / 2 + 1, " has node ", node,
                        ", must be from 0 to ", nodes - 1);
     }
-    edges.emplace_back(std::int32_t(numbers.values[i]), std::int32_t(numbers.values[i + 1]));
+    edges.emplace_back(std::int32_t(ends[i]), std::int32_t(ends[i + 1]));
   }
   return edges;
 }

@@ -42,17 +42,16 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 /// `place`, when it is empty, begins or ends with white space, or has another type.
 std::string sequence_label(const std::string& place, const Field& field);
 
-/// Returns the labels of `count` tokens: words of a text, a list of words, or whole numbers. Throws
-/// DataError, starting with `place`, when the number of labels differs, one holds white space, or
-/// the field has another type.
-std::vector<std::string> token_labels(const std::string& place, const Field& field,
-                                      std::size_t count);
-
-/// One yes-or-no answer of a row.
+/// One yes-or-no answer of a row, or a label, which always holds.
 struct Answer {
   std::string name;    ///< name, a word
   bool holds = false;  ///< true: yes
 };
+
+/// Returns the labels of `count` tokens: words of a text, a list of words, or whole numbers. Throws
+/// DataError, starting with `place`, when the number of labels differs, one holds white space, or
+/// the field has another type.
+std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count);
 
 /// Returns the answers in a field. A text or list of words names the answers that are yes; others
 /// are not returned. Numbers are 1 (yes) or 0 (no), one per answer; those answers are named 0, 1, 2

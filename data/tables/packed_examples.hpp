@@ -1,11 +1,14 @@
 // PackedExamples: any number of examples, compact, in memory that the system can take back.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
-#include <xgrad/data/dataset.hpp>
-#include <xgrad/storage/disk/scratch.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad {
 
@@ -13,31 +16,81 @@ namespace xgrad {
 ///
 ///     5 counts | ids | targets | features | values | edges, two numbers each
 ///
-/// Records and the places where they end are in scratch files (scratch.hpp).
+/// Records and the places where they end are in scratch files (temporary.hpp).
 class PackedExamples {
  public:
   PackedExamples() = default;
   /// The examples of another process; `shared` is what its share() returned. Throws IoError.
-  explicit PackedExamples(const std::string& shared);
+  explicit PackedExamples(const std::string& shared)
+      : records_(shared.substr(0, shared.find(','))), ends_(shared.substr(shared.find(',') + 1)) {}
 
   /// Appends an example. Throws IoError if it cannot be written. Requires: finish() was not called.
-  void add(const Example& example);
+  void add(const Example& example) {
+    Counts counts;
+    auto count = counts.begin();
+    for_each_list(example, [&](const auto& list) { *count++ = std::uint32_t(list.size()); });
+    records_.append(counts.data(), sizeof counts);
+    for_each_list(example, [&](const auto& list) {
+      records_.append(list.data(), list.size() * sizeof list[0]);
+    });
+    const std::size_t end = records_.size();
+    ends_.append(&end, sizeof end);
+  }
   /// Ends the writing. The other functions require it. Throws IoError.
-  void finish();
+  void finish() {
+    records_.finish();
+    ends_.finish();
+  }
 
   /// The number of examples.
   std::size_t size() const { return ends_.size() / sizeof(std::size_t); }
   /// Returns an example. Requires: index < size().
-  Example get(std::size_t index) const;
+  Example get(std::size_t index) const {
+    const char* at = record(index);
+    const Counts counts = counts_at(at);
+    at += sizeof counts;
+    Example example;
+    auto count = counts.begin();
+    for_each_list(example, [&](auto& list) {
+      list.resize(*count++);
+      const std::size_t bytes = list.size() * sizeof list[0];
+      if (bytes > 0) std::memcpy(static_cast<void*>(list.data()), at, bytes);
+      at += bytes;
+    });
+    return example;
+  }
   /// The number of tokens or vectors of an example, found without building it. Requires: index <
   /// size(), and no images.
-  std::size_t length(std::size_t index, const TaskShape& shape) const;
+  std::size_t length(std::size_t index, const TaskShape& shape) const {
+    const Counts counts = counts_at(record(index));
+    return shape.input == InputKind::vectors ? counts[2] / shape.features : counts[0];
+  }
   /// Returns a text without line breaks with which other processes of this machine can use the
   /// examples while this object lives. Throws IoError.
   std::string share() { return records_.share() + ',' + ends_.share(); }
 
  private:
-  const char* record(std::size_t index) const;
+  using Counts = std::array<std::uint32_t, 5>;  // of the lists of an example
+
+  // The lists of an example, in the order of a record.
+  template <class AnExample, class Visit>
+  static void for_each_list(AnExample& example, const Visit& visit) {
+    visit(example.ids);
+    visit(example.targets);
+    visit(example.features);
+    visit(example.values);
+    visit(example.edges);
+  }
+  static Counts counts_at(const char* record) {
+    Counts counts;
+    std::memcpy(counts.data(), record, sizeof counts);
+    return counts;
+  }
+  const char* record(std::size_t index) const {
+    std::size_t begin = 0;
+    if (index > 0) std::memcpy(&begin, ends_.data() + (index - 1) * sizeof begin, sizeof begin);
+    return records_.data() + begin;
+  }
 
   Scratch records_, ends_;
 };

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <span>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
 
@@ -36,16 +37,21 @@ Field lowercased(Field field) {
   return field;
 }
 
-/// Standardizes a number by mean and deviation of the training rows; `place()` locates it in
-/// messages.
+/// Appends numbers, standardised by means and deviations of the training rows, one for each feature
+/// or number; `place(i)` locates a number in messages.
 template <class Place>
-float scaled(double number, double mean, double deviation, const Place& place) {
-  const auto result = float((number - mean) / deviation);
-  if (std::isfinite(result)) return result;
-  detail::fail<DataError>(place(), ": ", number,
-                          " is too large for float after it is standardised by the "
-                          "training rows' mean, ",
-                          mean, ", and deviation, ", deviation);
+void append_scaled(std::span<const double> numbers, const std::vector<double>& means,
+                   const std::vector<double>& deviations, const Place& place,
+                   std::vector<float>& scaled) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double mean = means[i % means.size()], deviation = deviations[i % means.size()];
+    scaled.push_back(float((numbers[i] - mean) / deviation));
+    if (std::isfinite(scaled.back())) continue;
+    detail::fail<DataError>(place(i), ": ", numbers[i],
+                            " is too large for float after it is standardised by the "
+                            "training rows' mean, ",
+                            mean, ", and deviation, ", deviation);
+  }
 }
 
 /// Splits a line into characters, with each `<mask>` as one character.
@@ -122,11 +128,7 @@ std::vector<Answer> RowCoder::labels(const Table& table, std::size_t row,
   const Field& field = table.rows[row][target_column()];
   if (options_.labels == Labels::multi_label) return field_answers(place, field);
   if (options_.labels == Labels::sequence) return {{sequence_label(place, field), true}};
-  std::vector<Answer> labels;
-  for (std::string& name : token_labels(place, field, tokens)) {
-    labels.push_back({std::move(name), true});
-  }
-  return labels;
+  return token_labels(place, field, tokens);
 }
 
 void RowCoder::adopt(VocabularyAndScales learned) {
@@ -187,16 +189,13 @@ void RowCoder::add_tokens(const std::string& place, const std::vector<std::strin
 
 void RowCoder::add_vectors(const Places& place, const FieldNumbers& numbers,
                            Example& example) const {
-  const std::size_t features = learned_->features, scales = learned_->mean.size();
+  const std::size_t features = learned_->features;
   check<DataError>(numbers.features == features, place(0), ": its vectors have ", numbers.features,
                    " numbers, those of the training rows have ", features);
   check_length(place(0), numbers.tokens);
   const std::size_t count = std::min(numbers.tokens, learned_->max_length) * features;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t s = i % scales;
-    example.features.push_back(scaled(numbers.values[i], learned_->mean[s], learned_->deviation[s],
-                                      [&] { return place(i); }));
-  }
+  append_scaled(std::span(numbers.values).first(count), learned_->mean, learned_->deviation, place,
+                example.features);
 }
 
 std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
@@ -216,11 +215,9 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
     const std::size_t expected = learned_->target_mean.size();
     check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
                      " numbers, the training rows have ", expected);
-    for (std::size_t i = 0; i < expected; ++i) {
-      example.values.push_back(scaled(values.values[i], learned_->target_mean[i],
-                                      learned_->target_deviation[i], [&] { return place; }));
-    }
-    return;
+    return append_scaled(
+        std::span(values.values), learned_->target_mean, learned_->target_deviation,
+        [&](std::size_t) { return place; }, example.values);
   }
   const bool several = options_.labels == Labels::multi_label;
   const std::size_t count = learned_->classes.size();

@@ -110,7 +110,6 @@ class RowCoder {
   std::size_t target_column() const { return options_.inputs.size(); }
   FieldNumbers numbers(const Table& table, std::size_t row) const;
   std::vector<Answer> labels(const Table& table, std::size_t row, std::size_t tokens) const;
-  void learn_row(const Table& block, std::size_t row, bool training, Learning& learning) const;
   std::vector<std::string_view> tokens(const std::string& place, const Field& field,
                                        Made& made) const;
   void check_length(const std::string& place, std::size_t count) const;

@@ -2,15 +2,13 @@
 
 #include <array>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/ngram.hpp>
-#include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
 #include <xgrad/data/text/text.hpp>
@@ -29,11 +27,11 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
-/// The rows of a split. With a rate, hides random tokens: different ones in each epoch for training
-/// rows, fixed ones for others.
+/// The rows of a split. With a rate above 0, hides random tokens: different ones in each epoch for
+/// training rows, fixed ones for others.
 class RowDataset final : public Dataset {
  public:
-  RowDataset(Examples examples, Split split, std::optional<double> hidden, std::uint64_t seed)
+  RowDataset(Examples examples, Split split, double hidden, std::uint64_t seed)
       : examples_(std::move(examples)),
         fresh_(split == Split::train),
         hidden_(hidden),
@@ -43,13 +41,13 @@ class RowDataset final : public Dataset {
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
     Example example = examples_->get(index);
-    if (!hidden_) return example;
+    if (hidden_ == 0) return example;
     const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
     example.targets.assign(example.ids.size(), kIgnore);
     // Always hidden, so that every row has a target.
     const std::size_t one = own.below(example.ids.size(), 0);
     for (std::size_t i = 0; i < example.ids.size(); ++i) {
-      if (i != one && own.uniform(i + 1) >= *hidden_) continue;
+      if (i != one && own.uniform(i + 1) >= hidden_) continue;
       example.targets[i] = example.ids[i];
       example.ids[i] = kMaskId;
     }
@@ -63,7 +61,7 @@ class RowDataset final : public Dataset {
  private:
   Examples examples_;
   bool fresh_;
-  std::optional<double> hidden_;
+  double hidden_;
   Rng rng_;
 };
 
@@ -74,8 +72,7 @@ class RowTask final : public Task {
 
   TaskShape shape() const override {
     const std::lock_guard lock(mutex_);
-    learn();
-    return coder_.shape();
+    return coder().shape();
   }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
@@ -83,8 +80,8 @@ class RowTask final : public Task {
     const Examples examples = examples_of(split);
     const RowOptions& options = coder_.options();
     const bool masked = options.labels == Labels::masked;
-    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(
-        examples, split, masked ? std::optional(options.masked) : std::nullopt, seed_);
+    std::unique_ptr<Dataset> data =
+        std::make_unique<RowDataset>(examples, split, masked ? options.masked : 0, seed_);
     if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
     return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
                            masked || options.labels == Labels::next);
@@ -92,13 +89,11 @@ class RowTask final : public Task {
 
   Example parse(const std::string& line) const override {
     const std::lock_guard lock(mutex_);
-    learn();
-    return coder_.parse(line);
+    return coder().parse(line);
   }
 
   std::string learned() const override {
     const std::lock_guard lock(mutex_);
-    learn();
     return all_learned();
   }
 
@@ -116,8 +111,7 @@ class RowTask final : public Task {
 
   std::string token_text(std::int32_t id) const override {
     const std::lock_guard lock(mutex_);
-    learn();
-    const std::string& token = coder_.learned().tokens.at(std::size_t(id));
+    const std::string& token = coder().learned().tokens.at(std::size_t(id));
     return coder_.options().tokens == TokenKind::characters ? token : " " + token;
   }
 
@@ -149,21 +143,21 @@ class RowTask final : public Task {
   }
 
   const Examples& examples_of(Split split) const {
-    learn();
+    coder();
     Examples& examples = examples_[std::size_t(split)];
-    if (!examples && source_.has_own(split) && split != Split::train) {
-      std::array<Encoding, 3> encodings;
-      const Encoded of = encode(
-          source_.read(split), [&](const Table&, std::size_t) { return split; }, encodings);
+    if (examples) return examples;
+    if (split == Split::train || !source_.has_own(split)) {
+      encode_training_rows(source_.read(Split::train));
+    } else {
+      Encoded of = encode(source_.read(split), [&](const Table&, std::size_t) { return split; });
       recognise(files_, of.file, of.fingerprint);
-      examples = encodings[std::size_t(split)].finish();
+      keep(split, of);
     }
-    if (!examples) encode_training_rows(source_.read(Split::train));
     return examples;
   }
 
   std::string all_learned() const {
-    VocabularyAndScales all = coder_.learned();
+    VocabularyAndScales all = coder().learned();
     all.files = files_;
     return to_json(all);
   }
@@ -196,13 +190,14 @@ class RowTask final : public Task {
 
   // Reads rows only when needed, because predicting from a checkpoint needs none. Reads them twice,
   // so that neither texts nor tokens stay in memory until the vocabulary is known.
-  void learn() const {
-    if (coder_.ready()) return;
+  const RowCoder& coder() const {
+    if (coder_.ready()) return coder_;
     const Rows rows = source_.read(Split::train);
     coder_.learn(rows, [&](const Table& block, std::size_t row) {
       return owner(block, row) == Split::train;
     });
     encode_training_rows(rows);
+    return coder_;
   }
 
   // Counts each token, by id.
@@ -215,49 +210,41 @@ class RowTask final : public Task {
   }
 
   void encode_training_rows(const Rows& rows) const {
-    std::array<Encoding, 3> encodings;
-    const Encoded of = encode(
-        rows, [&](const Table& block, std::size_t row) { return owner(block, row); }, encodings);
+    Encoded of =
+        encode(rows, [&](const Table& block, std::size_t row) { return owner(block, row); });
     check<DataError>(of.fingerprint == coder_.learned().fingerprint, of.file, kChanged);
     for (const Split split : kSplits) {
       if (split != Split::train && source_.has_own(split)) continue;
-      Encoding& own = encodings[std::size_t(split)];
-      check<DataError>(own.rows > 0, of.file, ": none of its ", of.rows, " rows is in the ",
-                       to_string(split), " split; add rows, or set task.", to_string(split));
-      examples_[std::size_t(split)] = own.finish();
+      check<DataError>(of.splits[std::size_t(split)].rows > 0, of.file, ": none of its ", of.rows,
+                       " rows is in the ", to_string(split), " split; add rows, or set task.",
+                       to_string(split));
+      keep(split, of);
     }
   }
 
-  /// The examples of a split.
-  struct Encoding {
-    std::shared_ptr<PackedExamples> examples = std::make_shared<PackedExamples>();
-    std::size_t rows = 0;
-    std::exception_ptr wrong = {};  // error of the first row that cannot be encoded
-
-    Examples finish() const {
-      if (wrong) std::rethrow_exception(wrong);
-      examples->finish();
-      return examples;
-    }
-  };
-  /// The file, fingerprint and number of rows that a pass read.
+  /// The rows of a pass, as examples of each split.
   struct Encoded {
-    std::string file;
+    struct Part {
+      Examples examples = std::make_shared<PackedExamples>();
+      std::size_t rows = 0;
+      std::exception_ptr wrong = {};  // error of the first row that cannot be encoded
+    };
+    std::string file = {};
     std::uint64_t fingerprint = 0;
     std::size_t rows = 0;
+    std::array<Part, 3> splits = {};
   };
 
   /// Adds each row to the examples of its split. Delays errors of rows: the file itself may be
   /// damaged or the wrong one, which should be reported first.
-  Encoded encode(const Rows& rows,
-                 const std::function<Split(const Table& block, std::size_t row)>& split_of,
-                 std::array<Encoding, 3>& encodings) const {
+  template <class SplitOf>
+  Encoded encode(const Rows& rows, const SplitOf& split_of) const {
     Encoded of;
     of.fingerprint = rows([&](const Table& block) {
       of.file = block.file;
       of.rows += block.rows.size();
       for (std::size_t row = 0; row < block.rows.size(); ++row) {
-        Encoding& own = encodings[std::size_t(split_of(block, row))];
+        Encoded::Part& own = of.splits[std::size_t(split_of(block, row))];
         ++own.rows;
         if (own.wrong) continue;
         try {
@@ -268,6 +255,13 @@ class RowTask final : public Task {
       }
     });
     return of;
+  }
+
+  void keep(Split split, const Encoded& of) const {
+    const Encoded::Part& own = of.splits[std::size_t(split)];
+    if (own.wrong) std::rethrow_exception(own.wrong);
+    own.examples->finish();
+    examples_[std::size_t(split)] = own.examples;
   }
 
   RowSource source_;

@@ -5,9 +5,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/formats.hpp>
 
 namespace xgrad {
 
@@ -16,7 +14,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of rows per block
-constexpr std::size_t kMostListed = 1000;             // bytes of a list of columns in a message
 
 std::string format_of(const std::string& path) {
   std::error_code ignored;
@@ -36,33 +33,12 @@ std::string format_of(const std::string& path) {
                           "jsonl, lines, paragraphs, hdf5 or npy");
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + excerpt(name);
-  return text;
-}
-
 }  // namespace
 
 std::string Table::place(std::size_t row, std::size_t column) const {
   std::string text = file + ": row " + std::to_string(first + row + 1);
   if (row < lines.size()) text += " (line " + std::to_string(lines[row]) + ")";
   return text + ", column " + excerpt(columns[column]);
-}
-
-std::vector<std::size_t> find_columns(const std::string& file,
-                                      const std::vector<std::string>& wanted,
-                                      const std::vector<std::string>& columns) {
-  std::vector<std::size_t> places;
-  for (const std::string& name : wanted) {
-    const auto found = std::find(columns.begin(), columns.end(), name);
-    if (found == columns.end()) {
-      detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
-                              clipped(listed(nearest_first(name, columns)), kMostListed));
-    }
-    places.push_back(std::size_t(found - columns.begin()));
-  }
-  return places;
 }
 
 bool is_text(std::string_view text) {

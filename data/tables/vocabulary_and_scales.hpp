@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/data/tables/table.hpp>
-
 namespace xgrad {
 
 /// Message for a file whose fingerprint changed.
@@ -30,34 +28,9 @@ struct VocabularyAndScales {
   friend bool operator==(const VocabularyAndScales&, const VocabularyAndScales&) = default;
 };
 
-/// Computes the mean and standard deviation of numbers, of each feature or of each position in a
-/// row.
-class Scale {
- public:
-  /// `by_place`: one pair for each position in a row; else one for each feature, over all tokens.
-  explicit Scale(bool by_place) : by_place_(by_place) {}
-  /// Adds the numbers of a row. Throws DataError, starting with `place`, when rows have different
-  /// numbers of values (by_place) or features.
-  void add(const std::string& place, const FieldNumbers& numbers);
-  /// Writes the results; a deviation of 0 becomes 1, to be safe to divide by. Writes nothing if no
-  /// numbers were added.
-  void write(std::vector<double>& mean, std::vector<double>& deviation) const;
-
- private:
-  bool by_place_;
-  // Welford 1962; the square of any double fits into a long double.
-  std::vector<long double> count_ = {}, mean_ = {}, squares_ = {};
-};
-
-/// The count of each text.
-using Counts = std::map<std::string, std::size_t>;
-
-/// Returns kUnknown, then the texts that occur at least `least` times, most frequent first; ties in
-/// byte order. At most `most` entries, including kUnknown; 0: no limit.
-std::vector<std::string> vocabulary(const Counts& counts, std::size_t most, std::size_t least);
-
-/// Sorts class names: by value if all are whole numbers, else in byte order.
-std::vector<std::string> class_order(const Counts& counts);
+/// Sorts the names of classes, which are the keys: by value if all are whole numbers, else in byte
+/// order.
+std::vector<std::string> class_order(const std::map<std::string, std::size_t>& counts);
 
 /// Records the fingerprint of a file. Throws DataError when the run recorded another one before,
 /// because its scores would mix two sets of data.

@@ -1,5 +1,7 @@
 // Task `files`: rows of user files. Inputs are words, characters, numbers or graphs. Targets are a
 // label, several labels, numbers, a label for each token, or hidden tokens.
+#include <sstream>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/row_task.hpp>
 #include <xgrad/data/unknown.hpp>
@@ -61,17 +63,13 @@ std::vector<OptionSpec> option_table() {
 
 /// Splits a list of column names, such as "height, width".
 std::vector<std::string> column_names(const std::string& text) {
-  std::vector<std::string> names(1);
-  for (const char c : text) {
-    if (c == ',') {
-      names.emplace_back();
-    } else if (c != ' ' || !names.back().empty()) {
-      names.back() += c;
-    }
-  }
-  for (std::string& name : names) {
+  std::vector<std::string> names;
+  std::istringstream parts(text + ",");
+  for (std::string name; std::getline(parts, name, ',');) {
+    name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
     check<ConfigError>(!name.empty(), "task.input: a column has no name");
+    names.push_back(name);
   }
   return names;
 }

@@ -7,18 +7,18 @@
 
 namespace xgrad {
 
-// Each in a file of its own.
-TaskEntry addition_task(), anomaly_task(), ar2_task(), bucket_sort_task(), cmu_task(), copy_task(),
-    cycle_navigation_task(), distinct_task(), double_histogram_task(), dyck_task(),
-    dyck_nearest_task(), even_pairs_task(), fashion_mnist_task(), files_task(), first_task(),
-    histogram_task(), hmm_task(), index_lookup_task(), induction_task(), kjv_task(),
-    kth_element_task(), languages_task(), listops_task(), majority_task(), markov_task(),
-    mean_of_marked_task(), modular_addition_task(), most_frequent_task(), motif_task(), mqar_task(),
-    needle_task(), negation_task(), neighbours_task(), next_value_task(), number_words_task(),
-    odds_first_task(), parity_task(), reverse_task(), rotate_task(), scan_task(),
-    selective_copy_task(), set_membership_task(), shapes_task(), shuffle_dyck_task(), sort_task(),
-    sort_by_frequency_task(), sparse_parity_task(), stack_manipulation_task(), tomita_task(),
-    translation_task(), wordnet_task();
+using Entry = TaskEntry();
+// Each in the file of its family.
+Entry addition_task, anomaly_task, ar2_task, bucket_sort_task, cmu_task, copy_task,
+    cycle_navigation_task, distinct_task, double_histogram_task, dyck_task, dyck_nearest_task,
+    even_pairs_task, fashion_mnist_task, files_task, first_task, histogram_task, hmm_task,
+    index_lookup_task, induction_task, kjv_task, kth_element_task, languages_task, listops_task,
+    majority_task, markov_task, mean_of_marked_task, modular_addition_task, most_frequent_task,
+    motif_task, mqar_task, needle_task, negation_task, neighbours_task, next_value_task,
+    number_words_task, odds_first_task, parity_task, reverse_task, rotate_task, scan_task,
+    selective_copy_task, set_membership_task, shapes_task, shuffle_dyck_task, sort_task,
+    sort_by_frequency_task, sparse_parity_task, stack_manipulation_task, tomita_task,
+    translation_task, wordnet_task;
 
 namespace {
 
@@ -33,58 +33,37 @@ TaskEntry checked(TaskEntry entry) {
 
 template <class... Entries>
 std::vector<TaskEntry> all_of(const Entries&... entries) {
-  return {checked(entries)...};
+  return {checked(entries())...};
 }
 
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = all_of(
-      addition_task(), anomaly_task(), ar2_task(), bucket_sort_task(), cmu_task(), copy_task(),
-      cycle_navigation_task(), distinct_task(), double_histogram_task(), dyck_task(),
-      dyck_nearest_task(), even_pairs_task(), fashion_mnist_task(), files_task(), first_task(),
-      histogram_task(), hmm_task(), index_lookup_task(), induction_task(), kjv_task(),
-      kth_element_task(), languages_task(), listops_task(), majority_task(), markov_task(),
-      mean_of_marked_task(), modular_addition_task(), most_frequent_task(), motif_task(),
-      mqar_task(), needle_task(), negation_task(), neighbours_task(), next_value_task(),
-      number_words_task(), odds_first_task(), parity_task(), reverse_task(), rotate_task(),
-      scan_task(), selective_copy_task(), set_membership_task(), shapes_task(), shuffle_dyck_task(),
-      sort_task(), sort_by_frequency_task(), sparse_parity_task(), stack_manipulation_task(),
-      tomita_task(), translation_task(), wordnet_task());
+      addition_task, anomaly_task, ar2_task, bucket_sort_task, cmu_task, copy_task,
+      cycle_navigation_task, distinct_task, double_histogram_task, dyck_task, dyck_nearest_task,
+      even_pairs_task, fashion_mnist_task, files_task, first_task, histogram_task, hmm_task,
+      index_lookup_task, induction_task, kjv_task, kth_element_task, languages_task, listops_task,
+      majority_task, markov_task, mean_of_marked_task, modular_addition_task, most_frequent_task,
+      motif_task, mqar_task, needle_task, negation_task, neighbours_task, next_value_task,
+      number_words_task, odds_first_task, parity_task, reverse_task, rotate_task, scan_task,
+      selective_copy_task, set_membership_task, shapes_task, shuffle_dyck_task, sort_task,
+      sort_by_frequency_task, sparse_parity_task, stack_manipulation_task, tomita_task,
+      translation_task, wordnet_task);
   return entries;
 }
 
-bool by_name(const TaskEntry& entry, const std::string& name) {
-  return entry.name < name;
+// The first task whose name does not come before this one.
+auto place_of(const std::string& name) {
+  return std::ranges::lower_bound(table(), name, {}, &TaskEntry::name);
 }
 
 }  // namespace
-
-const char* to_string(TargetKind kind) {
-  switch (kind) {
-    case TargetKind::classes:
-      return "classes";
-    case TargetKind::numbers:
-      return "numbers";
-    case TargetKind::binary:
-      break;
-  }
-  return "yes or no";
-}
-
-void Task::adopt(const std::string&) {
-  throw CheckpointError(
-      "the checkpoint is of a task that learns from its data; this task does not");
-}
-
-std::string Task::token_text(std::int32_t id) const {
-  return shape().token_names.at(std::size_t(id));
-}
 
 const std::vector<TaskEntry>& tasks() {
   return table();
 }
 
 const TaskEntry& find_task(const std::string& name) {
-  const auto found = std::lower_bound(table().begin(), table().end(), name, by_name);
+  const auto found = place_of(name);
   if (found != table().end() && found->name == name) return *found;
   std::vector<std::string> names;
   for (const TaskEntry& entry : table()) names.push_back(entry.name);
@@ -93,7 +72,7 @@ const TaskEntry& find_task(const std::string& name) {
 }
 
 void add_task(TaskEntry entry) {
-  const auto place = std::lower_bound(table().begin(), table().end(), entry.name, by_name);
+  const auto place = place_of(entry.name);
   check<ConfigError>(place == table().end() || place->name != entry.name, "there is a task \"",
                      entry.name, "\" already");
   table().insert(place, checked(std::move(entry)));

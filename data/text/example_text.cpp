@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -20,11 +19,10 @@ constexpr std::size_t kMostSuggested = 20;
 std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
                                       const std::vector<std::string>& names) {
   std::vector<std::int32_t> ids;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : words(line)) {
     const auto found = std::find(names.begin(), names.end(), word);
     if (found == names.end()) {
-      std::vector<std::string> known = nearest_first(word, names);
+      std::vector<std::string> known = nearest_first(std::string(word), names);
       const bool all = known.size() <= kMostSuggested;
       if (!all) known.resize(kMostSuggested);
       detail::fail<DataError>(task, ": token ", ids.size() + 1, " is ", excerpt(word),
@@ -48,37 +46,31 @@ std::string number_text(float x) {
   return {text, std::to_chars(text, text + sizeof(text), x).ptr};
 }
 
-}  // namespace
-
 std::string edges_text(const Edges& edges) {
-  std::string text;
-  for (const auto& [a, b] : edges) {
-    text += (text.empty() ? "" : " ") + std::to_string(a) + "-" + std::to_string(b);
-  }
-  return text;
+  return joined_by(edges, [](const Edges::value_type& edge) {
+    return std::to_string(edge.first) + "-" + std::to_string(edge.second);
+  });
 }
 
-std::optional<Edges::value_type> parse_edge(const std::string& word) {
-  Edges::value_type edge;
-  const char* const end = word.data() + word.size();
-  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
-  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
-  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
-  if (second != std::errc() || stop != end) return std::nullopt;
-  return edge;
+}  // namespace
+
+std::optional<Edges::value_type> parse_edge(std::string_view word) {
+  const std::size_t dash = word.find('-', 1);  // a first dash is a sign
+  if (dash == word.npos) return std::nullopt;
+  const auto from = to_number<std::int32_t>(word.substr(0, dash));
+  const auto to = to_number<std::int32_t>(word.substr(dash + 1));
+  if (!from || !to) return std::nullopt;
+  return Edges::value_type(*from, *to);
 }
 
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest) {
   std::vector<std::int32_t> numbers;
   for (const std::string_view word : words(line)) {
-    std::int32_t number = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    check<DataError>(error == std::errc() && stop == word.data() + word.size() && number >= 0 &&
-                         number <= largest,
-                     what, " ", numbers.size() + 1, " is ", excerpt(word),
-                     ", must be a whole number from 0 to ", largest);
-    numbers.push_back(number);
+    const auto number = to_number<std::int32_t>(word);
+    check<DataError>(number && *number >= 0 && *number <= largest, what, " ", numbers.size() + 1,
+                     " is ", excerpt(word), ", must be a whole number from 0 to ", largest);
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -98,17 +90,13 @@ template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features) {
   std::vector<T> numbers;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (std::string_view word : words(line)) {
     const bool comma = word.back() == ',';
-    if (comma) word.pop_back();
-    T number = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data(), end, number);
-    check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
-                     ": number ", numbers.size() + 1, " is ", excerpt(word),
-                     ", must be a finite number");
-    numbers.push_back(number);
+    if (comma) word.remove_suffix(1);
+    const auto number = to_number<T>(word);
+    check<DataError>(number.has_value(), task, ": number ", numbers.size() + 1, " is ",
+                     excerpt(word), ", must be a finite number");
+    numbers.push_back(*number);
     check<DataError>(!comma || numbers.size() % features == 0, task, ": the comma after number ",
                      numbers.size(), " ends a vector that must have ", features, " numbers");
   }
@@ -125,8 +113,7 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
   Example graph;
   std::string tokens;
   std::size_t count = 0;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : words(line)) {
     if (const auto edge = parse_edge(word)) {
       graph.edges.push_back(*edge);
       continue;
@@ -134,7 +121,7 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
     ++count;
     check<DataError>(graph.edges.empty(), task, ": token ", count,
                      " comes after an edge; write all tokens before the edges");
-    tokens += word + " ";
+    (tokens += word) += ' ';
   }
   graph.ids = parse_tokens(task, tokens, shape);
   const auto is_bad = [&](const auto& edge) {

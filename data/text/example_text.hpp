@@ -11,11 +11,8 @@ namespace xgrad {
 /// Pairs of nodes of a graph; edges are undirected.
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-/// Formats edges: "0-1 1-4".
-std::string edges_text(const Edges& edges);
-
-/// Parses one edge in the format of edges_text(); nothing for any other word.
-std::optional<Edges::value_type> parse_edge(const std::string& word);
+/// Parses one edge, such as "0-1"; nothing for any other word.
+std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
 /// DataError that names the word: `what` 3 is "x", ...
@@ -35,7 +32,7 @@ template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features);
 
-/// Parses tokens in the format of parse_tokens(), then edges in that of edges_text(). Throws
+/// Parses tokens in the format of parse_tokens(), then edges, such as "0-1 1-4". Throws
 /// DataError that starts with the name of the task and says which one is wrong.
 Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
 

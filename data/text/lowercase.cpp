@@ -100,22 +100,10 @@ std::uint32_t code_point(std::string_view character) {
 }
 
 void append(std::uint32_t c, std::string& text) {
-  const auto tail = [&](int shift) { text += char(0x80 | (c >> shift & 0x3F)); };
-  if (c < 0x80) {
-    text += char(c);
-  } else if (c < 0x800) {
-    text += char(0xC0 | c >> 6);
-    tail(0);
-  } else if (c < 0x10000) {
-    text += char(0xE0 | c >> 12);
-    tail(6);
-    tail(0);
-  } else {
-    text += char(0xF0 | c >> 18);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
+  constexpr std::uint32_t kFirst[] = {0, 0xC0, 0xE0, 0xF0};  // by the number of bytes that follow
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  text += char(kFirst[more] | c >> (6 * more));
+  for (int i = more; i-- > 0;) text += char(0x80 | (c >> (6 * i) & 0x3F));
 }
 
 }  // namespace

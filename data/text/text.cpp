@@ -36,20 +36,16 @@ unsigned byte(std::string_view text, std::size_t at) {
 // Follows the table of RFC 3629.
 std::size_t character_length(std::string_view text) {
   const unsigned first = byte(text, 0), second = byte(text, 1);
-  const auto follows = [&](std::size_t i) { return (byte(text, i) & 0xC0) == 0x80; };
   if (first < 0x80) return text.empty() ? 0 : 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && second < 0xA0;
-    const bool surrogate = first == 0xED && second > 0x9F;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(text, i) & 0xC0) != 0x80) return 0;
   }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && second < 0x90;
-    const bool beyond = first == 0xF4 && second > 0x8F;
-    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool surrogate = first == 0xED && second > 0x9F;
+  const bool beyond = first == 0xF4 && second > 0x8F;
+  return overlong || surrogate || beyond ? 0 : length;
 }
 
 std::size_t invalid_utf8(std::string_view text) {
@@ -111,13 +107,18 @@ std::string plain_text(std::string_view text) {
   return plain;
 }
 
-std::optional<double> to_number(std::string_view text) {
-  double value = 0;
+template <class T>
+std::optional<T> to_number(std::string_view text) {
+  T value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || stop != end || !std::isfinite(double(value))) return std::nullopt;
   return value;
 }
+template std::optional<float> to_number(std::string_view);
+template std::optional<double> to_number(std::string_view);
+template std::optional<std::int32_t> to_number(std::string_view);
+template std::optional<std::int64_t> to_number(std::string_view);
 
 StableHash::StableHash(std::uint64_t size, std::uint64_t key)
     : key_(key + 0x6861736865640000u + size) {}  // "hashed"

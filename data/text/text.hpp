@@ -35,8 +35,10 @@ std::string plain_text(std::string_view text);
 /// point to one. Requires: the text is UTF-8.
 std::string lowercase(std::string_view text);
 
-/// Parses a text that is one finite decimal number as a whole; nothing for any other text.
-std::optional<double> to_number(std::string_view text);
+/// Parses a text that is one finite decimal number as a whole; nothing for any other text. T is
+/// float, double, std::int32_t or std::int64_t.
+template <class T = double>
+std::optional<T> to_number(std::string_view text);
 
 /// A hash of bytes that arrive in parts; the same on every machine.
 class StableHash {

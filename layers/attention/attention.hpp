@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include <xgrad/layers/attention/position_bias.hpp>
 #include <xgrad/layers/attention/weights.hpp>
-#include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/layers.hpp>
+#include <xgrad/layers/positions.hpp>
 
 namespace xgrad {
 
@@ -40,7 +40,11 @@ struct KVCache {
   /// The number n of tokens.
   std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
   /// Row b becomes the row rows[b] of before; rows may come twice, or not at all.
-  void select(const Ids& rows);
+  void select(const Ids& rows) {
+    if (!keys.defined()) return;
+    keys = take(keys, 0, rows);
+    values = take(values, 0, rows);
+  }
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
@@ -102,11 +106,10 @@ class MultiHeadAttention {
   Variable<T> projection(std::size_t part) const;
   Variable<T> project(const Variable<T>& x, std::size_t part) const;
   std::array<Variable<T>, 3> project_all(const Variable<T>& x) const;
-  Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads, std::size_t first = 0) const;
-  Variable<T> cross_rotary(const Variable<T>& x, std::size_t first = 0) const;
-  AttentionOptions self_options(const AttentionMasks& masks, const Context& context) const;
-  AttentionOptions cross_options(const AttentionMasks& masks, const Context& context) const;
-  Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;
+  Variable<T> rotated(const Variable<T>& x, std::size_t heads, std::size_t first = 0,
+                      bool cross = false) const;
+  AttentionOptions attention_options(const AttentionMasks& masks, const Context& context,
+                                     bool cross) const;
   Variable<T> attend(const std::array<Variable<T>, 3>& inputs, const AttentionOptions& options,
                      const Variable<T>& bias, const Context& context, const SharedMask& query_mask,
                      bool cross) const;

@@ -3,17 +3,38 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
 
-double ratio(double x, double n) {
-  return n == 0 ? 0 : x / n;
-}
-
 double norm(const Tensor<double>& x) {
   return std::sqrt(xt::sum(x * x)());
+}
+
+// Sets the rows of masked queries to 0, so that they add nothing to a product.
+template <class T>
+Variable<T> counted(const Variable<T>& maps, const Mask& mask) {
+  const Shape& s = maps.shape();
+  const Shape queries{s[0], s[2]};
+  check_shape(mask.shape() == queries, "head_diversity_penalty: mask: expected ", queries, ", got ",
+              mask.shape());
+  Tensor<T> rows = xt::cast<T>(xt::not_equal(mask, 0));
+  rows.reshape({s[0], 1, s[2], 1});
+  return mul(maps, Variable<T>(std::move(rows)));
+}
+
+// maps (B, H, N, M) -> (B, H, H)
+template <class T>
+Variable<T> cosines_of(const Variable<T>& maps) {
+  const Shape& s = maps.shape();
+  const std::size_t size = s[2] * s[3];
+  // RMS norm gives each map the length sqrt(size), so products are size times the cosines.
+  const Variable<T> ones(full<T>({size}, 1));
+  const Variable<T> x = rms_norm(reshape(maps, {s[0], s[1], size}), ones, 0);
+  return scale(matmul(x, x, false, true), 1 / T(size));
 }
 
 }  // namespace
@@ -44,7 +65,7 @@ void AttentionMetrics::add_sample(const Tensor<double>& maps, const Tensor<doubl
   for (std::size_t h = 0; h < heads(); ++h) own.emplace_back(xt::view(maps, h) * rows);
   for (std::size_t h = 0; h < heads(); ++h) {
     const Tensor<double>& a = own[h];
-    sums_[h].entropy += xt::sum(xt::where(a > 0, -a * xt::log(a), 0.0))();
+    for (const double p : a) sums_[h].entropy -= p > 0 ? p * portable::log(p) : 0;
     sums_[h].distance += xt::sum(a * apart)();
     if (!cross) {
       const Tensor<double> both = a * counts;
@@ -58,20 +79,29 @@ void AttentionMetrics::add_sample(const Tensor<double>& maps, const Tensor<doubl
   queries_ += xt::sum(counts)();
 }
 
-double AttentionMetrics::entropy(std::size_t head) const {
-  return ratio(sums_.at(head).entropy, queries_);
+template <class T>
+Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask) {
+  const Shape& s = maps.shape();
+  check_shape(s.size() == 4 && s[1] > 1 && s[2] * s[3] > 0,
+              "head_diversity_penalty: expected maps (B, H, N, M) of two heads or more, got ", s);
+  const std::size_t batch = s[0], heads = s[1];
+  const Variable<T> cosines = cosines_of(mask ? counted(maps, *mask) : maps);
+  const Variable<T> others(Tensor<T>(T(1) - xt::eye<T>(heads)));
+  const Variable<T> pairs = mul(mul(cosines, cosines), others);
+  return scale(sum(pairs), 1 / T(batch * heads * (heads - 1)));
 }
 
-double AttentionMetrics::distance(std::size_t head) const {
-  return ratio(sums_.at(head).distance, queries_);
+template <class T>
+Variable<T> HeadDiversity<T>::mean() const {
+  check_shape(!penalties_.empty(), "head diversity: the model has no attention");
+  Variable<T> total = penalties_.front();
+  for (std::size_t i = 1; i < penalties_.size(); ++i) total = add(total, penalties_[i]);
+  return scale(total, 1 / T(penalties_.size()));
 }
 
-double AttentionMetrics::asymmetry(std::size_t head) const {
-  return ratio(sums_.at(head).asymmetry, samples_);
-}
-
-double AttentionMetrics::redundancy(std::size_t g, std::size_t h) const {
-  return ratio(sums_.at(g).redundancy.at(h), samples_);
-}
+#define XGRAD_INSTANTIATE(T)                                                          \
+  template Variable<T> head_diversity_penalty(const Variable<T>&, const SharedMask&); \
+  template class HeadDiversity<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,9 +1,10 @@
-// AttentionMetrics: entropy, distance, asymmetry and redundancy of attention heads.
+// Measures of attention maps: AttentionMetrics describe heads, HeadDiversity is a loss that makes
+// them differ.
 #pragma once
 
 #include <vector>
 
-#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/layers/module.hpp>
 
 namespace xgrad {
 
@@ -25,23 +26,53 @@ class AttentionMetrics {
   /// H; 0 before the first add().
   std::size_t heads() const { return sums_.size(); }
   /// Mean entropy of a head, in nats.
-  double entropy(std::size_t head) const;
+  double entropy(std::size_t head) const { return ratio(sums_.at(head).entropy, queries_); }
   /// Mean distance of a head, in tokens.
-  double distance(std::size_t head) const;
+  double distance(std::size_t head) const { return ratio(sums_.at(head).distance, queries_); }
   /// Mean asymmetry of a head.
-  double asymmetry(std::size_t head) const;
+  double asymmetry(std::size_t head) const { return ratio(sums_.at(head).asymmetry, samples_); }
   /// Mean redundancy of two heads.
-  double redundancy(std::size_t g, std::size_t h) const;
+  double redundancy(std::size_t g, std::size_t h) const {
+    return ratio(sums_.at(g).redundancy.at(h), samples_);
+  }
 
  private:
   struct Sums {
     double entropy = 0, distance = 0, asymmetry = 0;
     std::vector<double> redundancy;
   };
+  static double ratio(double x, double n) { return n == 0 ? 0 : x / n; }
   void add_sample(const Tensor<double>& maps, const Tensor<double>& counts, bool cross);
 
   std::vector<Sums> sums_;
   double queries_ = 0, samples_ = 0;
+};
+
+/// The mean of cos^2 over the batch and over all pairs of different heads, shape (). cos is the
+/// cosine between the two heads' maps, read as vectors, so the penalty is 0 for orthogonal maps and
+/// 1 for identical ones. A map of zeros is orthogonal to every map.
+///
+/// maps (B, H, N, M) are attention weights, H >= 2; `mask` (B, N): 1 = count the
+/// query; null = count all. Throws ShapeError when the shapes do not fit. After the penalty
+/// of Lin et al. 2017.
+template <class T>
+Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask = nullptr);
+
+/// Collects the penalty of every attention layer in a forward pass when it is passed as
+/// Context::activations.
+template <class T>
+class HeadDiversity final : public ActivationTaker<T> {
+ public:
+  bool wants(std::string_view name) const override { return name == "weights"; }
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& maps) override {
+    penalties_.push_back(head_diversity_penalty(maps, place.query_mask));
+    return maps;
+  }
+  /// The mean of the collected penalties, shape (). Throws ShapeError when there are none.
+  Variable<T> mean() const;
+
+ private:
+  std::vector<Variable<T>> penalties_;
 };
 
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -44,7 +45,9 @@ Tensor<T> keys_seen(const Mask& seen, const Shape& shape) {
 
 template <class T>
 Variable<T> log_of_keys(const Mask& seen, const Shape& shape) {
-  return Variable<T>(Tensor<T>(xt::log(keys_seen<T>(seen, shape))));
+  Tensor<T> result = keys_seen<T>(seen, shape);
+  for (T& x : result) x = detail::log(x);
+  return Variable<T>(std::move(result));
 }
 
 // (B, 1, N, M): -inf where the key is hidden, else 0.

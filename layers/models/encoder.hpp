@@ -1,16 +1,19 @@
-// EncoderBlock and Encoder: attention and MLP with residuals, stacked.
+// Encoder: blocks of attention and MLP with residuals, stacked; with cross-attention, a decoder.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include <xgrad/layers/attention/attention.hpp>
-#include <xgrad/layers/mlp.hpp>
-#include <xgrad/layers/models/residual.hpp>
+#include <xgrad/layers/layers.hpp>
 
 namespace xgrad {
 
-/// Sizes and settings of an Encoder or a Decoder.
+/// Where a block normalises: before each sublayer, after each residual, before and after each
+/// sublayer, or nowhere.
+enum class NormOrder { pre, post, sandwich, none };
+
+/// Sizes and settings of an Encoder.
 struct EncoderOptions {
   std::size_t layers = 1;                              ///< blocks
   MultiHeadAttentionOptions attention = {};            ///< attention of each block, with width D
@@ -23,77 +26,114 @@ struct EncoderOptions {
   double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
   /// Stochastic depth of the sublayers of the last block; block l of L has l/L of it.
   double stochastic_depth = 0;
+  /// A decoder: self-attention is causal, and each block attends to a Memory after it.
+  bool decoder = false;
 };
 
-/// The options of each norm in an encoder or decoder.
-NormOptions norm_options(const EncoderOptions& options);
-/// The options of each residual in a block of an encoder or decoder.
-ResidualOptions residual_options(const EncoderOptions& options);
-/// The hidden width F of the MLP, with the default resolved.
-std::size_t feedforward_width(const EncoderOptions& options);
-
-/// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm is
+/// A residual connection around a sublayer f. Norms and dropout are named by the sublayer's number,
+/// here 1:
 ///
-///     z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))
+///     pre:         x + dropout1(f(norm1(x)))
+///     post:        norm1(x + dropout1(f(x)))
+///     sandwich:    x + dropout1(norm1_post(f(norm1(x)))), Ding et al. 2021
+///     none:        x + dropout1(f(x))
+///
+/// Stochastic depth (Huang et al. 2016) multiplies what is added to x by 0 for some examples, and
+/// by 1 / (1 - rate) for the others, as torchvision.ops.stochastic_depth in mode "row".
+template <class T>
+class Residual {
+ public:
+  /// Makes its norms below `scope`: norm1 for number 1.
+  Residual(const Scope<T>& scope, std::size_t number, const EncoderOptions& options);
+
+  /// x (B, N, D) -> (B, N, D), with `sublayer` as f. The norms use the mask (B, N); null: no
+  /// padding.
+  template <class Sublayer>
+  Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, const Context& context,
+                         const Sublayer& sublayer) const {
+    return finish(sublayer(before_ ? (*before_)(x, mask) : x), x, mask, context);
+  }
+
+ private:
+  Variable<T> finish(Variable<T> y, const Variable<T>& x, const SharedMask& mask,
+                     const Context& context) const;
+
+  double dropout_, stochastic_depth_;
+  std::uint64_t id_, depth_id_;
+  std::optional<Norm<T>> before_, inside_, after_;
+};
+
+/// The sequence that a decoder attends to.
+template <class T>
+struct Memory {
+  Variable<T> tokens = {};          ///< (B, M, D)
+  AttentionMasks masks = {};        ///< tokens that may be attended to
+  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 1 = x is no padding; null: none is
+};
+
+/// What an Encoder keeps between two steps of decoding.
+template <class T>
+struct EncoderCache {
+  std::vector<KVCache<T>> tokens = {};  ///< keys and values of the tokens so far, for each block
+  std::vector<KVCache<T>> memory = {};  ///< those of a decoder's memory
+  AttentionMasks masks = {};            ///< those of the memory
+};
+
+/// z' = residual1(z, self_attn), z'' = residual2(z', mlp); pre-norm is
+///
+///     z' = z + self_attn(norm1(z)),  z'' = z' + mlp(norm2(z'))
 ///
 /// and Residual lists the other orders. Parameters under self_attn, linear1, linear2, norm1 and
-/// norm2; in sandwich order also norm1_post and norm2_post.
+/// norm2, as in PyTorch's nn.TransformerEncoderLayer; in sandwich order also norm1_post and
+/// norm2_post. A decoder attends to the memory before the MLP, z + multihead_attn(norm2(z),
+/// memory), so the norm of the MLP is norm3, as in nn.TransformerDecoderLayer. Vaswani et al. 2017.
 template <class T>
 class EncoderBlock {
  public:
   /// Makes its parameters below `scope`.
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention.
+  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention. Requires the memory in a
+  /// decoder.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}) const;
-  /// The block with MultiHeadAttention::decode_step(), for decoding. Batch norm would mix the
-  /// samples.
-  Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
+                         const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
+  /// The keys and values of a decoder's memory, for decode_step().
+  KVCache<T> project_memory(const Variable<T>& memory) const {
+    return cross_attention_->project_memory(memory);
+  }
+  /// The block with MultiHeadAttention::decode_step() and what is cached for block number `index`.
+  /// Batch norm would mix the samples.
+  Variable<T> decode_step(const Variable<T>& x, EncoderCache<T>& cache, std::size_t index) const;
 
  private:
   std::uint64_t id_;
-  MultiHeadAttention<T> attention_;
+  MultiHeadAttention<T> self_attention_;
+  std::optional<MultiHeadAttention<T>> cross_attention_;  // in a decoder
   Mlp<T> mlp_;
-  Residual<T> residual1_;
-  Residual<T> residual2_;
-};
-
-/// The layers of an encoder or decoder.
-template <class T, class Block>
-struct BlockStack {
-  /// Makes their parameters below `scope`: layers.0, layers.1, ... and norm.
-  BlockStack(const Scope<T>& scope, const EncoderOptions& options) {
-    for (std::size_t i = 0; i < options.layers; ++i) {
-      EncoderOptions own = options;
-      own.stochastic_depth *= double(i + 1) / double(options.layers);
-      blocks.emplace_back(scope / "layers" / i, own);
-    }
-    if (!options.final_norm) return;
-    norm.emplace(scope / "norm", options.attention.width, norm_options(options));
-  }
-
-  std::vector<Block> blocks;    ///< run one after the other
-  std::optional<Norm<T>> norm;  ///< the final norm
+  std::vector<Residual<T>> residuals_;  // one for each sublayer
 };
 
 /// Blocks one after the other, then the final norm; the identity without blocks and norm.
-/// Parameters are named as in PyTorch's nn.TransformerEncoder.
+/// Parameters layers.0, layers.1, ... and norm, as in PyTorch's nn.TransformerEncoder and
+/// nn.TransformerDecoder.
 template <class T>
 class Encoder {
  public:
   /// Makes its parameters below `scope`.
-  Encoder(const Scope<T>& scope, const EncoderOptions& options) : layers_(scope, options) {}
+  Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention, in every block.
+  /// x (B, N, D) -> (B, N, D); the bias and the memory are those of every block.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}) const;
-  /// Causal: the tokens x (B, N, D) that follow those of `caches`, one for each block, as
-  /// MultiHeadAttention::decode_step() -> (B, N, D). An empty list starts a sequence.
-  Variable<T> decode_step(Variable<T> x, std::vector<KVCache<T>>& caches) const;
+                         const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
+  /// Starts decoding: what the blocks keep before the first token. Reads a decoder's memory.
+  EncoderCache<T> start(const Memory<T>& memory = {}) const;
+  /// Causal: the tokens x (B, N, D) that follow those of `cache`, as
+  /// MultiHeadAttention::decode_step() -> (B, N, D).
+  Variable<T> decode_step(Variable<T> x, EncoderCache<T>& cache) const;
 
  private:
-  BlockStack<T, EncoderBlock<T>> layers_;
+  std::vector<EncoderBlock<T>> blocks_;
+  std::optional<Norm<T>> norm_;  // the final norm
 };
 
 }  // namespace xgrad

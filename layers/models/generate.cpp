@@ -1,14 +1,65 @@
 #include <xgrad/layers/models/generate.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+#include <utility>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
+
+// The rows of a tensor along its first axis.
+template <class Array>
+Array rows_of(const Array& x, const std::vector<std::size_t>& rows) {
+  return xt::view(x, xt::keep(std::vector<std::ptrdiff_t>(rows.begin(), rows.end())));
+}
+
+// Runs the model on the input and all classes so far, for each class.
+template <class T>
+class WithoutCache final : public Decoding<T> {
+ public:
+  WithoutCache(const SequenceModel<T>& model, const ModelInput<T>& input)
+      : model_(model), input_(input) {
+    if (input.ids != nullptr) ids_ = *std::exchange(input_.ids, &ids_);
+    if (input.features != nullptr) features_ = *std::exchange(input_.features, &features_);
+    input_.outputs = &outputs_;
+    outputs_ = zeros<std::int32_t>({(input.ids ? ids_.shape() : features_.shape())[0], 1});
+    run();
+  }
+
+  void append(const std::vector<std::int32_t>& classes) override {
+    const std::size_t rows = classes.size(), length = outputs_.shape()[1];
+    Ids longer = zeros<std::int32_t>({rows, length + 1});
+    xt::view(longer, xt::all(), xt::range(0, length)) = outputs_;
+    for (std::size_t b = 0; b < rows; ++b) longer(b, length - 1) = classes[b];
+    outputs_ = std::move(longer);
+    run();
+  }
+
+  void select(const std::vector<std::size_t>& rows) override {
+    if (input_.ids != nullptr) ids_ = rows_of(ids_, rows);
+    if (input_.features != nullptr) features_ = rows_of(features_, rows);
+    input_.mask = selected(input_.mask, rows);
+    input_.adjacency = selected(input_.adjacency, rows);
+    outputs_ = rows_of(outputs_, rows);
+    this->select_logits(rows);
+  }
+
+ private:
+  void run() {
+    const NoGrad no_grad;
+    this->set_last(model_(input_, Context{}).value());
+  }
+
+  const SequenceModel<T>& model_;
+  ModelInput<T> input_;  // points to the members that follow
+  Ids ids_;
+  Tensor<T> features_;
+  Ids outputs_;  // the model predicts the last class from those before it and ignores its value
+};
 
 // Adds a class and its row of logits.
 template <class T>
@@ -30,13 +81,38 @@ struct Candidate {
 }  // namespace
 
 template <class T>
+void Decoding<T>::set_last(const Tensor<T>& logits) {
+  logits_ = xt::view(logits, xt::all(), logits.shape()[1] - 1);
+}
+
+template <class T>
+void Decoding<T>::select_logits(const std::vector<std::size_t>& rows) {
+  logits_ = rows_of(logits_, rows);
+}
+
+template <class T>
+std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>& model,
+                                           const ModelInput<T>& input) {
+  return std::make_unique<WithoutCache<T>>(model, input);
+}
+
+template <class T>
+std::unique_ptr<Decoding<T>> SequenceModel<T>::decode(const ModelInput<T>& input) const {
+  return without_cache(*this, input);
+}
+
+SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows) {
+  return mask ? std::make_shared<const Mask>(rows_of(*mask, rows)) : nullptr;
+}
+
+template <class T>
 std::vector<double> log_probabilities(const T* logits, std::size_t classes) {
   const double largest = double(*std::max_element(logits, logits + classes));
   double sum = 0;
-  for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double(logits[c]) - largest);
+  for (std::size_t c = 0; c < classes; ++c) sum += portable::exp(double(logits[c]) - largest);
   std::vector<double> result(classes);
   for (std::size_t c = 0; c < classes; ++c) {
-    result[c] = double(logits[c]) - largest - std::log(sum);
+    result[c] = double(logits[c]) - largest - portable::log(sum);
   }
   return result;
 }
@@ -80,7 +156,7 @@ std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std
     return !h.classes.empty() && h.classes.back() == end;
   };
   const auto score = [&](double log_probability, std::size_t length) {
-    return log_probability / std::pow(double(length), options.length_penalty);
+    return log_probability / portable::pow(double(length), options.length_penalty);
   };
   for (std::size_t length = 1; length <= longest; ++length) {
     std::vector<Candidate> candidates;
@@ -121,10 +197,14 @@ std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std
   return beam;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                            \
-  template std::vector<double> log_probabilities(const T*, std::size_t);                \
-  template std::vector<Generated<T>> generate(Decoding<T>&, std::int32_t, std::size_t); \
-  template std::vector<Hypothesis> beam_search(Decoding<T>&, std::int32_t, std::size_t, \
+#define XGRAD_INSTANTIATE(T)                                                                  \
+  template class Decoding<T>;                                                                 \
+  template std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>&,                \
+                                                      const ModelInput<T>&);                  \
+  template std::unique_ptr<Decoding<T>> SequenceModel<T>::decode(const ModelInput<T>&) const; \
+  template std::vector<double> log_probabilities(const T*, std::size_t);                      \
+  template std::vector<Generated<T>> generate(Decoding<T>&, std::int32_t, std::size_t);       \
+  template std::vector<Hypothesis> beam_search(Decoding<T>&, std::int32_t, std::size_t,       \
                                                const BeamOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nb = nanobind;
@@ -47,8 +48,10 @@ char kind_of(nb::handle array) {
   return nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
 }
 
-void check_kind(bool ok, nb::handle array, const char* expected) {
-  if (ok) return;
+// numpy.asarray(value), whose elements must be of one of these kinds.
+nb::object array_of(nb::handle value, std::string_view kinds, const char* expected) {
+  const nb::object array = as_array(value);
+  if (kinds.find(kind_of(array)) != kinds.npos) return array;
   throw nb::type_error(
       ("expected " + std::string(expected) + ", got " + text_of(array.attr("dtype"))).c_str());
 }
@@ -89,17 +92,11 @@ template std::shared_ptr<Versioned<float>> to_value(nb::handle);
 template std::shared_ptr<Versioned<double>> to_value(nb::handle);
 
 Tensor<double> to_doubles(nb::handle value) {
-  const nb::object given = as_array(value);
-  const char kind = kind_of(given);
-  check_kind(kind == 'f' || kind == 'i' || kind == 'u' || kind == 'b', given,
-             "an array of numbers");
-  return copied<double, double>(given, "float64");
+  return copied<double, double>(array_of(value, "fiub", "an array of numbers"), "float64");
 }
 
 Ids to_ids(nb::handle array) {
-  const nb::object given = as_array(array);
-  const char kind = kind_of(given);
-  check_kind(kind == 'i' || kind == 'u', given, "an array of integers");
+  const nb::object given = array_of(array, "iu", "an array of integers");
   const nb::object ids = given.attr("astype")("int32");
   if (!nb::cast<bool>(nb::module_::import_("numpy").attr("array_equal")(ids, given))) {
     throw nb::value_error("expected integers of 32 bits");
@@ -108,9 +105,7 @@ Ids to_ids(nb::handle array) {
 }
 
 Mask to_mask(nb::handle array) {
-  const nb::object given = as_array(array);
-  const char kind = kind_of(given);
-  check_kind(kind == 'b' || kind == 'i' || kind == 'u', given, "a mask of booleans or integers");
+  const nb::object given = array_of(array, "biu", "a mask of booleans or integers");
   return copied<std::uint8_t, bool>(given, "bool");
 }
 

@@ -17,8 +17,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/python/src/arrays.hpp>
-#include <xgrad/python/src/unlocked.hpp>
-#include <xgrad/python/src/variable.hpp>
+#include <xgrad/python/src/module.hpp>
 
 namespace xgrad::python {
 
@@ -114,20 +113,23 @@ inline Gelu gelu_of(const std::string& kind) {
 
 namespace nanobind::detail {
 
+template <xgrad::python::Kind kind>
+constexpr auto name_of_object() {
+  using Kind = xgrad::python::Kind;
+  constexpr bool variable = kind <= Kind::optional_operand;
+  constexpr bool optional = kind == Kind::optional_operand || kind == Kind::optional_mask;
+  if constexpr (kind == Kind::array) {
+    return const_name("numpy.ndarray");
+  } else {
+    return const_name<variable>("Variable | ", "") + const_name("numpy.typing.ArrayLike") +
+           const_name<optional>(" | None", "");
+  }
+}
+
 // Takes any object.
 template <xgrad::python::Kind kind>
 struct type_caster<xgrad::python::Object<kind>> {
-  using Kind = xgrad::python::Kind;
-  using Value = xgrad::python::Object<kind>;
-  template <class T>
-  using Cast = movable_cast_t<T>;
-  template <class T>
-  static constexpr bool can_cast() {
-    return true;
-  }
-  explicit operator Value*() { return &value; }
-  explicit operator Value&() { return value; }
-  explicit operator Value&&() { return std::move(value); }
+  NB_TYPE_CASTER(xgrad::python::Object<kind>, name_of_object<kind>())
 
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
     value.object = borrow(source);
@@ -136,21 +138,6 @@ struct type_caster<xgrad::python::Object<kind>> {
   static handle from_cpp(const Value& result, rv_policy, cleanup_list*) noexcept {
     return handle(result.object).inc_ref();
   }
-
-  Value value;
-
-  static constexpr auto named() {
-    if constexpr (kind == Kind::array) {
-      return const_name("numpy.ndarray");
-    } else {
-      return const_name<kind <= Kind::optional_operand>("Variable | ", "") +
-                         const_name("numpy.typing.ArrayLike") + const_name <
-                     kind ==
-                 Kind::optional_operand ||
-             kind == Kind::optional_mask > (" | None", "");
-    }
-  }
-  static constexpr auto Name = named();
 };
 
 }  // namespace nanobind::detail

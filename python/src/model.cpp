@@ -11,11 +11,9 @@
 
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace nb = nanobind;
@@ -55,14 +53,14 @@ class Model {
     return examples;
   }
 
-  // Returns f(model, batch) for a batch of these inputs and, for a decoder, these outputs.
+  // Returns f(model, parameters, batch) for a batch of these inputs and, for a decoder, outputs.
   template <class F>
   auto of_batch(const Lines& lines, const Lines& outputs, const F& f) const {
     return computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         std::vector<Example> examples = parsed(lines);
-        set_outputs(*loaded.model, loaded.shape, outputs, examples);
-        return f(loaded, collate(examples, loaded.shape));
+        set_outputs(loaded, outputs, examples);
+        return f(*loaded.model, loaded.parameters, collate(examples, loaded.shape));
       });
     });
   }
@@ -90,15 +88,11 @@ class Model {
   }
 
   nb::dict attention(const Lines& lines, const Lines& outputs) const {
-    return arrays(lines, outputs, [](const auto& loaded, const Batch& batch) {
-      return attention_maps(*loaded.model, loaded.parameters, batch);
-    });
+    return arrays(lines, outputs, [](const auto&... of) { return attention_maps(of...); });
   }
 
   nb::dict capture(const Lines& lines, const Lines& outputs) const {
-    return arrays(lines, outputs, [](const auto& loaded, const Batch& batch) {
-      return capture_activations(*loaded.model, loaded.parameters, batch);
-    });
+    return arrays(lines, outputs, [](const auto&... of) { return capture_activations(of...); });
   }
 
   nb::object replace(const Lines& lines, const nb::dict& given, const Lines& outputs) const {
@@ -106,12 +100,11 @@ class Model {
     for (const auto& [name, array] : given) {
       values[nb::cast<std::string>(name)] = to_doubles(array);
     }
-    const auto logits =
-        of_batch(lines, outputs,
-                 [&]<class T>(const LoadedModel<T>& loaded, const Batch& batch) -> AnyTensor {
-                   return xgrad::cast<T>(
-                       replace_activations(*loaded.model, loaded.parameters, batch, values));
-                 });
+    const auto logits = of_batch(
+        lines, outputs,
+        [&]<class T>(const SequenceModel<T>& model, const auto& parameters, const Batch& batch) {
+          return AnyTensor(xgrad::cast<T>(replace_activations(model, parameters, batch, values)));
+        });
     return shared(logits, *logits);
   }
 
@@ -119,9 +112,10 @@ class Model {
     const TrainConfig& train = source_.config.train;
     const auto found = computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
-        const auto test = loaded.task->dataset(Split::test);
-        return study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
-                               make_objective(train, loaded.shape), train.batch, examples);
+        const auto all = loaded.task->dataset(Split::test);
+        const Subset test(*all, examples);
+        return study_attention(*loaded.model, loaded.parameters, {test, loaded.shape, train.batch},
+                               make_objective(train, loaded.shape));
       });
     });
     const AttentionStudy& study = *found;

@@ -1,4 +1,5 @@
-// The parts of the module xgrad._core.
+// The parts of the module xgrad._core, and Unlocked: computing while other threads have the
+// interpreter.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,9 +8,26 @@ namespace xgrad::python {
 
 struct Var;
 
-/// Translates every exception of xgrad into the class of xgrad.errors with its name, with the same
-/// message.
-void add_errors();
+/// Gives the interpreter lock away for its lifetime.
+///
+/// An interpreter that ends kills a thread that asks for its lock, which C++ cannot survive. So
+/// leave() waits for every Unlocked of other threads, and later ones wait until the process ends.
+class Unlocked {
+ public:
+  Unlocked();
+  ~Unlocked();
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// Called once, when the interpreter begins to end.
+void leave();
+/// Whether leave() has been called.
+bool leaving();
+
 /// Adds Variable, no_grad, grad_enabled and Rng to the module.
 nanobind::class_<Var> add_variable(nanobind::module_& m);
 /// Adds the functions of ops.hpp; op_table.py writes it.

@@ -1,7 +1,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <csignal>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,10 +10,9 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
@@ -61,31 +59,6 @@ class OnStep final : public TrainerHooks {
   std::optional<nb::python_error> raised_;
 };
 
-nb::dict as_dict(const Outcome& outcome, bool stopped_by_hook) {
-  nb::list claims;
-  for (const Verdict& verdict : outcome.verdicts) {
-    nb::dict claim;
-    claim["claim"] = verdict.claim;
-    claim["found"] = verdict.found;
-    claim["holds"] = verdict.holds;
-    claims.append(claim);
-  }
-  nb::object stopped = nb::none();
-  if (outcome.signal != 0 && stopped_by_hook) {
-    stopped = nb::str("on_step");
-  } else if (outcome.signal == SIGALRM) {
-    stopped = nb::str("train.max_seconds");
-  } else if (outcome.signal != 0) {
-    stopped = nb::str(("SIG" + std::string(sigabbrev_np(outcome.signal))).c_str());
-  }
-  nb::dict result;
-  result["directory"] = outcome.directory;
-  result["stopped"] = stopped;
-  result["seconds"] = outcome.seconds;
-  result["claims"] = claims;
-  return result;
-}
-
 // Calls work() while the interpreter is free. The handlers of signals and the number of threads are
 // the process's, so only one run or sweep trains at a time.
 template <class F>
@@ -98,13 +71,18 @@ auto alone(const F& work) {
   return work();
 }
 
+// Returns (directory, signal or 0, whether the hook stopped the run, seconds, claims).
 template <class F>
-nb::dict run(nb::object on_step, bool quiet, const F& work) {
+nb::tuple run(nb::object on_step, bool quiet, const F& work) {
   const auto hook = std::make_shared<OnStep>(std::move(on_step));
   const Outcome outcome =
       alone([&] { return work(SessionOptions{.quiet = quiet, .hooks = {hook}}); });
   hook->rethrow();
-  return as_dict(outcome, hook->stop());
+  nb::list claims;
+  for (const Verdict& verdict : outcome.verdicts) {
+    claims.append(nb::make_tuple(verdict.claim, verdict.found, verdict.holds));
+  }
+  return nb::make_tuple(outcome.directory, outcome.signal, hook->stop(), outcome.seconds, claims);
 }
 
 nb::tuple sweep(const std::string& file, const Texts& overrides, const Texts& over,

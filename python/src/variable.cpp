@@ -1,5 +1,4 @@
-#include <xgrad/python/src/variable.hpp>
-
+// Variable, no_grad and Rng.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
@@ -12,8 +11,8 @@
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -109,17 +108,19 @@ void backward(const Var& var, nb::handle gradient, bool retain_graph) {
   });
 }
 
+bool requires_grad(const Var& var) {
+  return var.visit([](const auto& x) { return x.requires_grad(); });
+}
+
 std::string repr(const Var& var) {
   return "xgrad.Variable(" + nb::cast<std::string>(nb::repr(value_of(var))) +
-         (var.visit([](const auto& x) { return x.requires_grad(); }) ? ", requires_grad=True)"
-                                                                     : ")");
+         (requires_grad(var) ? ", requires_grad=True)" : ")");
 }
 
 // The context manager of no_grad(); one that is entered twice must leave twice.
 struct NoGradContext {
   NoGradContext() = default;
   NoGradContext(const NoGradContext&) = delete;
-  NoGradContext& operator=(const NoGradContext&) = delete;
 
   std::vector<std::unique_ptr<NoGrad>> entered;
 };
@@ -137,8 +138,7 @@ void add_no_grad(nb::module_& m) {
 void add_rng(nb::module_& m) {
   nb::class_<Rng>(m, "Rng",
                   "A stateless stream of random numbers (Philox4x32-10). `rng / name` and `rng / "
-                  "number` are independent "
-                  "streams; the same path always gives the same stream.")
+                  "number` are independent streams; the same path always gives the same stream.")
       .def(nb::init<std::uint64_t>(), "seed"_a)
       .def("__truediv__", [](const Rng& rng, std::uint64_t stream) { return rng / stream; })
       .def("__truediv__", [](const Rng& rng, std::string_view name) { return rng / name; });
@@ -154,9 +154,8 @@ void add_properties(nb::class_<Var>& variable) {
           "value"_a, "requires_grad"_a = false,
           nb::sig("def __init__(self, value: numpy.typing.ArrayLike, requires_grad: bool = False) "
                   "-> None"),
-          "A leaf. It shares the memory of a NumPy array of float32 or float64 in row-major order, "
-          "which must not change while a graph needs it; of another array-like it is a copy. With "
-          "`requires_grad`, backward() leaves a gradient in `grad`.")
+          "A leaf: a copy of an array-like of float32 or float64. With `requires_grad`, backward() "
+          "leaves a gradient in `grad`.")
       .def_prop_rw(
           "value", &value_of, &set_value,
           nb::for_getter(nb::sig("def value(self) -> numpy.ndarray")),
@@ -174,10 +173,8 @@ void add_properties(nb::class_<Var>& variable) {
       .def_prop_ro(
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
-      .def_prop_ro(
-          "requires_grad",
-          [](const Var& var) { return var.visit([](const auto& x) { return x.requires_grad(); }); },
-          "Whether it is a leaf that wants a gradient, or depends on one.");
+      .def_prop_ro("requires_grad", &requires_grad,
+                   "Whether it is a leaf that wants a gradient, or depends on one.");
 }
 
 void add_methods(nb::class_<Var>& variable) {
@@ -195,22 +192,20 @@ void add_methods(nb::class_<Var>& variable) {
            nb::sig("def backward(self, gradient: numpy.typing.ArrayLike | None = None, "
                    "retain_graph: bool = False) -> None"),
            "Adds d(this)/d(leaf), contracted with `gradient` (this shape; 1 for a Variable of one "
-           "element), to `grad` of "
-           "every leaf that this depends on. Releases the graph unless `retain_graph`. Raises "
-           "GradientError when nothing "
-           "requires a gradient, the graph is released, or a value that an op needs was changed.")
+           "element), to `grad` of every leaf that this depends on. Releases the graph unless "
+           "`retain_graph`. Raises GradientError when nothing requires a gradient, the graph is "
+           "released, or a value that an op needs was changed.")
       .def("__repr__", &repr);
 }
 
 }  // namespace
 
 nb::class_<Var> add_variable(nb::module_& m) {
-  nb::class_<Var> variable(m, "Variable",
-                           "An array with the graph of ops that computed it, of float32 or float64 "
-                           "as the array that it was made of. The "
-                           "operators + - * / ** @ are add, sub, mul, div, pow and matmul; the "
-                           "other operand may be a Variable, an array or "
-                           "a number.");
+  nb::class_<Var> variable(
+      m, "Variable",
+      "An array with the graph of ops that computed it, of float32 or float64 as the array that it "
+      "was made of. The operators + - * / ** @ are add, sub, mul, div, pow and matmul; the other "
+      "operand may be a Variable, an array or a number.");
   add_properties(variable);
   add_methods(variable);
   // An array on the left leaves the operator to the Variable on the right.

@@ -4,10 +4,10 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <numeric>
 #include <set>
 
-#include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 
 namespace xgrad {
@@ -21,14 +21,11 @@ constexpr std::size_t kMostHeader = 65536;
 constexpr std::size_t kMostRank = 32;
 constexpr std::size_t kAlignment = 64;  // alignment of the values in the file
 
+/// The type of a tensor's values; a byte is of a mask.
 template <class T>
-constexpr const char* kDescr = "<f4";
-template <>
-constexpr const char* kDescr<double> = "<f8";
-template <>
-constexpr const char* kDescr<std::int32_t> = "<i4";
-template <>
-constexpr const char* kDescr<std::uint8_t> = "|b1";
+constexpr const char* kDescr = std::is_integral_v<T> ? sizeof(T) == 1 ? "|b1" : "<i4"
+                               : sizeof(T) == 4      ? "<f4"
+                                                     : "<f8";
 
 std::string tuple(const Shape& shape) {
   std::string text = "(";
@@ -45,83 +42,54 @@ struct Header {
 };
 
 /// Parses the dictionary literal of a header, and no other Python.
-class HeaderParser {
- public:
-  explicit HeaderParser(std::string_view text) : rest_(text) {}
-
-  Header parse() {
-    Header header;
-    std::set<std::string> keys;
-    list("{", "}", [&] {
-      const std::string key = string();
-      expect(keys.insert(key).second && take(":"));
-      if (key == "descr") {
-        header.descr = string();
-      } else if (key == "fortran_order") {
-        header.fortran = take("True");
-        expect(header.fortran || take("False"));
-      } else {
-        expect(key == "shape");
-        list("(", ")", [&] { header.shape.push_back(integer()); });
-      }
-    });
-    take("");
-    expect(rest_.empty() && keys.size() == 3);
-    return header;
-  }
-
- private:
-  static void expect(bool ok) {
+Header parse_literal(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  std::string_view rest = text;
+  const auto require = [](bool ok) {
     check<FormatError>(ok, "its npy header is not one that NumPy writes");
-  }
-  // Takes a word after any spaces, if it is next.
-  bool take(std::string_view word) {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size()));
-    if (!rest_.starts_with(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
+  };
+  const auto take = [&](std::string_view word) {
+    const bool next = rest.starts_with(word);
+    rest.remove_prefix(next ? word.size() : 0);
+    return next;
+  };
+  const auto string = [&] {
+    const std::size_t end = rest.find('\'', 1);
+    require(rest.starts_with('\'') && end != std::string_view::npos);
+    const std::string value(rest.substr(1, end - 1));
+    rest.remove_prefix(end + 1);
+    return value;
+  };
   // Items with commas between them, and perhaps one behind the last.
-  template <class Item>
-  void list(const char* open, const char* close, const Item& item) {
-    expect(take(open));
-    while (!take(close)) {
+  const auto list = [&](const char* open, const char* close, const auto& item) {
+    require(take(open));
+    for (bool more = true; !take(close); more = take(",")) {
+      require(more);
       item();
-      if (take(",")) continue;
-      return expect(take(close));
     }
-  }
-  std::string string() {
-    expect(take("'"));
-    const std::size_t end = rest_.find('\'');
-    expect(end != std::string_view::npos);
-    std::string value(rest_.substr(0, end));
-    rest_.remove_prefix(end + 1);
-    return value;
-  }
-  std::size_t integer() {
-    std::size_t value = 0;
-    take("");
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    expect(error == std::errc());
-    rest_.remove_prefix(std::size_t(end - rest_.data()));
-    return value;
-  }
-
-  std::string_view rest_;
-};
-
-/// Returns (begin, length) of the header's text.
-std::pair<std::size_t, std::size_t> find_header(std::string_view bytes) {
-  check<FormatError>(bytes.size() > 12 && bytes.starts_with(kMagic), "is not a npy file");
-  const std::uint64_t major = little_endian(bytes, 6, 1), minor = little_endian(bytes, 7, 1);
-  check<FormatError>(major >= 1 && major <= 3 && minor == 0, "is a npy file of version ", major,
-                     ".", minor, "; 1.0 to 3.0 are read");
-  const std::size_t width = major == 1 ? 2 : 4, begin = 8 + width;
-  const std::uint64_t length = little_endian(bytes, 8, width);
-  check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
-                     "the file is cut off in its header");
-  return {begin, length};
+  };
+  Header header;
+  std::set<std::string> keys;
+  list("{", "}", [&] {
+    const std::string key = string();
+    require(keys.insert(key).second && take(":"));
+    if (key == "descr") {
+      header.descr = string();
+    } else if (key == "fortran_order") {
+      header.fortran = take("True");
+      require(header.fortran || take("False"));
+    } else {
+      require(key == "shape");
+      list("(", ")", [&] {
+        const char* end = rest.data() + rest.size();
+        const auto [next, error] = std::from_chars(rest.data(), end, header.shape.emplace_back());
+        require(error == std::errc());
+        rest = {next, end};
+      });
+    }
+  });
+  require(rest.empty() && keys.size() == 3);
+  return header;
 }
 
 template <class Stored>
@@ -161,26 +129,24 @@ std::string from_utf32(const char* at, std::size_t length) {
     std::uint32_t c;
     std::memcpy(&c, at + 4 * i, 4);
     if (c == 0) break;
-    if (c < 0x80) {
-      text += char(c);
-    } else if (c < 0x800) {
-      text += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
-    } else if (c < 0x10000) {
-      text += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
-    } else if (c < 0x110000) {
-      text += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)),
-               char(0x80 | (c & 0x3F))};
-    } else {
-      text += char(0xFF);
-    }
+    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    text += char(c < 0x110000 ? "\0\xC0\xE0\xF0"[more] | c >> 6 * more : 0xFF);
+    for (int rest = more; c < 0x110000 && rest-- > 0;) text += char(0x80 | (c >> 6 * rest & 0x3F));
   }
   return text;
 }
 
 /// Parses the layout of a file of `size` bytes that starts with `bytes`.
 Layout parse(std::string_view bytes, std::uint64_t size) {
-  const auto [begin, length] = find_header(bytes);
-  const Header header = HeaderParser(bytes.substr(begin, length)).parse();
+  check<FormatError>(bytes.size() > 12 && bytes.starts_with(kMagic), "is not a npy file");
+  const std::uint64_t major = little_endian(bytes, 6, 1), minor = little_endian(bytes, 7, 1);
+  check<FormatError>(major >= 1 && major <= 3 && minor == 0, "is a npy file of version ", major,
+                     ".", minor, "; 1.0 to 3.0 are read");
+  const std::size_t digits = major == 1 ? 2 : 4, begin = 8 + digits;
+  const std::uint64_t length = little_endian(bytes, 8, digits);
+  check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
+                     "the file is cut off in its header");
+  const Header header = parse_literal(std::string(bytes.substr(begin, length)));
   check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(),
                      " axes, must have at most ", kMostRank);
   Layout layout{.extents = header.shape, .fortran = header.fortran, .begin = begin + length};
@@ -196,35 +162,14 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   check<FormatError>(layout.type != nullptr || text, "has the type '", descr,
                      "', which xgrad does not read; use little-endian numbers, booleans or str");
   layout.each = text ? 4 * width : layout.type->size;
-  for (const std::size_t extent : layout.extents) {
-    check<FormatError>(!__builtin_mul_overflow(layout.count, extent, &layout.count),
-                       "the shape is too large");
-  }
-  std::size_t needed = 0;
+  const auto count = product(layout.extents);
+  check<FormatError>(count.has_value(), "the shape is too large");
+  layout.count = *count;
   const std::uint64_t values = size - layout.begin;
-  check<FormatError>(
-      !__builtin_mul_overflow(layout.count, layout.each, &needed) && needed == values, "has ",
-      values, " bytes of values; its shape needs ", layout.count, " values of ", layout.each,
-      " bytes");
+  check<FormatError>(product(layout.extents, layout.each) == values, "has ", values,
+                     " bytes of values; its shape needs ", *count, " values of ", layout.each,
+                     " bytes");
   return layout;
-}
-
-/// Calls `visit` with the offset of each value among the values, in row-major order.
-template <class Visit>
-void for_each_place(const Layout& layout, Visit visit) {
-  const std::vector<std::size_t>& extents = layout.extents;
-  std::vector<std::size_t> index(extents.size(), 0);
-  for (std::size_t i = 0; i < layout.count; ++i) {
-    std::size_t place = layout.fortran ? 0 : i;
-    for (std::size_t axis = extents.size(); layout.fortran && axis-- > 0;) {
-      place = place * extents[axis] + index[axis];
-    }
-    visit(place * layout.each);
-    for (std::size_t axis = extents.size();
-         layout.fortran && axis-- > 0 && ++index[axis] == extents[axis];) {
-      index[axis] = 0;
-    }
-  }
 }
 
 /// The array of these values.
@@ -233,22 +178,21 @@ Array decode(const Layout& layout, const char* values) {
   Array array{.extents = layout.extents, .text = type == nullptr};
   array.whole = !array.text && type->whole;
   array.single = !array.text && !type->whole && type->size == sizeof(float);
-  if (array.text) {
-    for_each_place(layout, [&](std::size_t at) {
-      array.texts.push_back(from_utf32(values + at, layout.each / 4));
-    });
-  } else {
-    array.values.reserve(layout.count);
-    for_each_place(layout,
-                   [&](std::size_t at) { array.values.push_back(type->read(values + at)); });
+  xt::xarray<std::size_t> places;  // where the values of a column-major array lie
+  if (layout.fortran) {
+    xt::xarray<std::size_t, xt::layout_type::column_major> columns(layout.extents);
+    std::iota(columns.data(), columns.data() + columns.size(), 0);
+    places = columns;
+  }
+  for (std::size_t i = 0; i < layout.count; ++i) {
+    const char* at = values + (layout.fortran ? places.data()[i] : i) * layout.each;
+    if (array.text) {
+      array.texts.push_back(from_utf32(at, layout.each / 4));
+    } else {
+      array.values.push_back(type->read(at));
+    }
   }
   return array;
-}
-
-/// Parses the layout of a file from its first bytes.
-Layout parse(const InputFile& file) {
-  const std::uint64_t longest = kMagic.size() + 6 + kMostHeader;
-  return parse(file.read(0, std::size_t(std::min(file.size(), longest))), file.size());
 }
 
 }  // namespace
@@ -258,13 +202,10 @@ std::string to_npy(const Tensor<T>& tensor) {
   std::string header = std::string("{'descr': '") + kDescr<T> +
                        "', 'fortran_order': False, 'shape': " + tuple(tensor.shape()) + ", }";
   const std::size_t start = kMagic.size() + 4;
-  const std::size_t end = (start + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  header.resize(end - start - 1, ' ');
+  header.append(kAlignment - 1 - (start + header.size()) % kAlignment, ' ');
   header += '\n';
-  const auto size = std::uint16_t(header.size());
   std::string bytes(kMagic);
-  bytes += {'\1', '\0', char(size & 0xff), char(size >> 8)};
-  bytes += header;
+  bytes += std::string("\1\0", 2) + to_little_endian(header.size(), 2) + header;
   bytes.append(reinterpret_cast<const char*>(tensor.data()), tensor.size() * sizeof(T));
   return bytes;
 }
@@ -274,7 +215,32 @@ Array read_npy(std::string_view bytes) {
   return decode(layout, bytes.data() + layout.begin);
 }
 
-NpyFile::NpyFile(const std::string& path) : file_(path), layout_(parse(file_)) {}
+std::string to_npz(const WeightFile& weights) {
+  ZipArchive archive{.members = {}, .comment = weights.text};
+  for (const NamedTensor& named : weights.tensors) {
+    check_finite<NumericError>(named.name, named.tensor);
+    archive.members.push_back(
+        {named.name + ".npy", std::visit([](const auto& t) { return to_npy(t); }, named.tensor)});
+  }
+  return to_zip(archive);
+}
+
+WeightFile from_npz(std::string_view bytes) {
+  WeightFile weights;
+  for (const auto& [name, array] : from_zip(bytes).members) try {
+      check<FormatError>(name.ends_with(".npy"), "is not a .npy array");
+      weights.tensors.push_back(to_tensor(name.substr(0, name.size() - 4), read_npy(array)));
+    } catch (const FormatError& error) {
+      detail::fail<FormatError>("'", name, "': ", error.what());
+    }
+  return weights;
+}
+
+NpyFile::NpyFile(const std::string& path)
+    : file_(path),
+      layout_(
+          parse(file_.read(0, std::min<std::size_t>(file_.size(), kMagic.size() + 6 + kMostHeader)),
+                file_.size())) {}
 
 // In column-major order, the values of the rows lie apart, in a run for each place within a row.
 Array NpyFile::rows(const Range& rows) const {

@@ -1,8 +1,4 @@
-// NumPy's .npy: one array after a header with its type and shape.
-//
-//   "\x93NUMPY" 1 0 | u16 N, little-endian | N bytes of text, padded for alignment | data
-//
-//   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// NumPy's .npy: one array after a header with its type and shape; and .npz, a zip archive of them.
 #pragma once
 
 #include <string>
@@ -11,7 +7,7 @@
 
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/array.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 
@@ -23,6 +19,16 @@ std::string to_npy(const Tensor<T>& tensor);
 /// and texts, row-major or column-major. Throws FormatError on anything else, including objects
 /// that would need unpickling, and data of a size other than the shape needs.
 Array read_npy(std::string_view bytes);
+
+/// Serializes weights as an archive with one .npy per tensor, under its name; the text becomes the
+/// comment of the archive. Identical weights give identical bytes. Throws FormatError on a repeated
+/// name, and NumericError on a tensor that is not finite.
+std::string to_npz(const WeightFile& weights);
+
+/// Parses an archive as numpy.savez and numpy.savez_compressed write it. Returns the tensors in the
+/// order of the file; ignores the comment. Throws FormatError that names the tensor when it is
+/// damaged, not an array of float32 or float64, or not finite.
+WeightFile from_npz(std::string_view bytes);
 
 /// A npy file of any size, read in parts.
 class NpyFile {

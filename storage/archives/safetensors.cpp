@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
-#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {
@@ -40,7 +38,7 @@ struct Entry {
 };
 
 struct Header {
-  std::map<std::string, std::string> metadata;
+  Json metadata = Json::object();
   std::vector<Entry> entries;
 };
 
@@ -97,20 +95,6 @@ Entry entry_of(const std::string& name, const Json& json) {
   return {name, json["dtype"], numbers_of(json["shape"], name + ": shape"), offsets[0], offsets[1]};
 }
 
-/// Writes the header: metadata first, then the entries in order, without spaces.
-std::string print_header(const Header& header) try {
-  nlohmann::ordered_json json;
-  json[kMetadata] = header.metadata;
-  for (const Entry& entry : header.entries) {
-    check_name(entry.name);
-    json[entry.name] = nlohmann::ordered_json{
-        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};
-  }
-  return json.dump();
-} catch (const nlohmann::json::exception& error) {
-  detail::fail<FormatError>("a name or a text is not UTF-8: ", error.what());
-}
-
 Header parse_header(std::string_view text) try {
   // The parser treats a zero byte as the end of the text.
   check<FormatError>(text.find('\0') == std::string_view::npos, "its header holds a zero byte");
@@ -124,43 +108,12 @@ Header parse_header(std::string_view text) try {
     }
     for (const auto& [key, data] : value.items()) {
       check<FormatError>(data.is_string(), kMetadata, ": ", key, " must be a text");
-      header.metadata[key] = data.get<std::string>();
     }
+    header.metadata = value;
   }
   return header;
 } catch (const Json::exception& error) {
   detail::fail<FormatError>("its header is not JSON: ", error.what());
-}
-
-Entry describe(const NamedTensor& named) {
-  Entry entry{.name = named.name, .dtype = {}, .shape = {}};
-  std::visit(
-      [&]<class T>(const Tensor<T>& t) {
-        entry.dtype = sizeof(T) == sizeof(float) ? "F32" : "F64";
-        entry.shape.assign(t.shape().begin(), t.shape().end());
-      },
-      named.tensor);
-  return entry;
-}
-
-std::vector<const NamedTensor*> sorted(const std::vector<NamedTensor>& tensors) {
-  std::vector<const NamedTensor*> result;
-  for (const NamedTensor& t : tensors) result.push_back(&t);
-  const auto order = [](const NamedTensor* t) {
-    return std::tuple(std::holds_alternative<Tensor<float>>(t->tensor), std::string_view(t->name));
-  };
-  std::sort(result.begin(), result.end(),
-            [&](const NamedTensor* a, const NamedTensor* b) { return order(a) < order(b); });
-  return result;
-}
-
-void check_names(const Header& header) {
-  std::set<std::string_view> names;
-  for (const Entry& entry : header.entries) {
-    check<FormatError>(entry.name != kMetadata, "'", kMetadata,
-                       "' is not a valid name for a tensor");
-    check<FormatError>(names.insert(entry.name).second, "'", entry.name, "' appears twice");
-  }
 }
 
 /// Returns the bytes that dtype and shape need. Checks the extents of empty tensors too.
@@ -196,51 +149,52 @@ void check_cover(const std::vector<Entry>& entries, std::uint64_t size) {
   check<FormatError>(position == size, size - position, " unused bytes after the last tensor");
 }
 
-template <class T>
-AnyTensor copy(const Entry& entry, std::string_view data) {
-  Tensor<T> tensor = empty<T>(Shape(entry.shape.begin(), entry.shape.end()));
-  if (tensor.size() > 0)
-    std::memcpy(tensor.data(), data.data() + entry.begin, entry.end - entry.begin);
-  return tensor;
-}
-
 // Ignores the metadata of other writers, whose keys may have other meanings.
 void check_digest(const Header& header, std::string_view data) {
   if (!header.metadata.contains(kVersionKey)) return;
-  const auto found = header.metadata.find(kDigest);
-  const bool holds = found != header.metadata.end() && found->second == to_hex(sha256(data));
-  check<FormatError>(holds,
+  check<FormatError>(header.metadata.value(kDigest, "") == to_hex(sha256(data)),
                      "damaged, or changed by another program: the SHA-256 of the data is "
                      "not the one in the metadata");
 }
 
 }  // namespace
 
-std::string to_safetensors(const WeightFile& weights) {
-  Header header;
+std::string to_safetensors(const WeightFile& weights) try {
+  std::vector<const NamedTensor*> tensors;
+  for (const NamedTensor& t : weights.tensors) tensors.push_back(&t);
+  std::ranges::sort(tensors, {}, [](const NamedTensor* t) {
+    return std::tuple(std::holds_alternative<Tensor<float>>(t->tensor), std::string_view(t->name));
+  });
+  nlohmann::ordered_json header{{kMetadata, nullptr}};  // the first key
   std::string data;
-  for (const NamedTensor* named : sorted(weights.tensors)) {
-    check_finite<NumericError>(named->name, named->tensor);
-    header.entries.push_back(describe(*named));
-    header.entries.back().begin = data.size();
-    data += bytes_of(named->tensor);
-    header.entries.back().end = data.size();
+  for (const NamedTensor* t : tensors) {
+    const Shape& shape = shape_of(t->tensor);
+    const bool single = std::holds_alternative<Tensor<float>>(t->tensor);
+    check_finite<NumericError>(t->name, t->tensor);
+    check_name(t->name);
+    check<FormatError>(t->name != kMetadata, "'", kMetadata, "' is not a valid name for a tensor");
+    check<FormatError>(!header.contains(t->name), "'", t->name, "' appears twice");
+    const std::size_t begin = data.size();
+    data += bytes_of(t->tensor);
+    header[t->name] = {{"dtype", single ? "F32" : "F64"},
+                       {"shape", std::vector<std::size_t>(shape.begin(), shape.end())},
+                       {"data_offsets", {begin, data.size()}}};
   }
-  check_names(header);
-  header.metadata = {{"format", "pt"},
-                     {kVersionKey, kVersion},
-                     {kConfig, weights.text},
-                     {kDigest, to_hex(sha256(data))}};
-  std::string json = print_header(header);
+  header[kMetadata] = {{kConfig, weights.text},
+                       {"format", "pt"},
+                       {kDigest, to_hex(sha256(data))},
+                       {kVersionKey, kVersion}};
+  std::string json = header.dump();
   json.resize((json.size() + 7) / 8 * 8, ' ');  // aligns the data
   check<FormatError>(json.size() <= kLimit, "needs a header of ", json.size(),
                      " bytes; the limit is ", kLimit);
-  const std::uint64_t size = json.size();
-  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
+  std::string file = to_little_endian(json.size());
   file.reserve(kPrefix + json.size() + data.size());
   file += json;
   file += data;
   return file;
+} catch (const Json::exception& error) {
+  detail::fail<FormatError>("a name or a text is not UTF-8: ", error.what());
 }
 
 WeightFile from_safetensors(std::string_view file) {
@@ -252,20 +206,20 @@ WeightFile from_safetensors(std::string_view file) {
                      " bytes, the header claims ", size);
   Header header = parse_header(file.substr(kPrefix, size));
   const std::string_view data = file.substr(kPrefix + size);
-  std::stable_sort(header.entries.begin(), header.entries.end(),
-                   [](const Entry& a, const Entry& b) {
-                     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-                   });
+  std::ranges::stable_sort(header.entries, {},
+                           [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
   check_cover(header.entries, data.size());
   check_digest(header, data);
 
   WeightFile weights;
   for (const Entry& entry : header.entries) {
+    const auto read = entry.dtype == "F32" ? tensor_of<float> : tensor_of<double>;
     weights.tensors.push_back(
-        {entry.name, entry.dtype == "F32" ? copy<float>(entry, data) : copy<double>(entry, data)});
+        {entry.name, read(Shape(entry.shape.begin(), entry.shape.end()),
+                          data.substr(entry.begin, entry.end - entry.begin))});
     check_finite<FormatError>(entry.name, weights.tensors.back().tensor);
   }
-  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata[kConfig];
+  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata.value(kConfig, "");
   return weights;
 }
 

@@ -1,9 +1,5 @@
 // safetensors: the format in which PyTorch users exchange weights.
-//
-//   u64 N, little-endian | N bytes of JSON, padded with spaces to a multiple of 8 | data
-//
-//   {"__metadata__":{"format":"pt"},"head.bias":{"dtype":"F32","shape":[10],"data_offsets":[0,40]}}
-//
+// After the length of the header and the header, which is JSON padded with spaces, come the data.
 // The bytes of the tensors, little-endian and row-major, fill the data without gaps. F64 tensors
 // precede F32 ones, each sorted by name, as the format's own library writes them.
 #pragma once
@@ -17,15 +13,12 @@
 namespace xgrad {
 
 /// Serializes weights. The metadata hold the text as "config", the version of xgrad and the SHA-256
-/// of the data. Identical weights give identical bytes.
-///
-/// Throws FormatError on a name that is repeated or not UTF-8, and NumericError on a tensor that is
-/// not finite.
+/// of the data. Identical weights give identical bytes. Throws FormatError on a name that is
+/// repeated or not UTF-8, and NumericError on a tensor that is not finite.
 std::string to_safetensors(const WeightFile& weights);
 
 /// Parses a file. Returns the tensors in the order of the data, and the text if xgrad wrote the
 /// metadata; other metadata are ignored.
-///
 /// Throws FormatError that names the tensor on anything malformed: gaps, overlaps, trailing bytes,
 /// repeated names, wrong sizes, types other than F32 and F64, numbers that are not finite, and data
 /// whose SHA-256 differs from that in xgrad's metadata. Allocates memory for a tensor only after

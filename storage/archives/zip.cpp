@@ -6,7 +6,7 @@
 #include <new>
 #include <set>
 
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +34,23 @@ inline void check_regular(mode_t mode, const std::string& path) {
   check<IoError>(!S_ISDIR(mode), path, ": is a directory, not a file");
   check<IoError>(!S_ISLNK(mode), path, ": is a symbolic link, not a regular file");
   check<IoError>(S_ISREG(mode), path, ": is not a regular file");
+}
+
+/// The status of an open file. Throws IoError with `path`.
+inline struct stat status_of(int fd, const std::string& path) {
+  struct stat status;
+  if (::fstat(fd, &status) == -1) fail_io(path, "cannot stat");
+  return status;
+}
+
+/// Writes all bytes to a descriptor. Throws IoError with `path`.
+inline void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (n == -1) fail_io(path, "cannot write");
+    if (n == 0) fail_io(path, "cannot write", EIO);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
 }
 
 class Descriptor {

@@ -2,31 +2,24 @@
 
 #include <dirent.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include <xgrad/storage/disk/input_file.hpp>
 
 namespace xgrad {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 using detail::check_regular;
 using detail::Descriptor;
 using detail::fail_io;
+using detail::status_of;
 using detail::uninterrupted;
-
-struct stat status_of(const Descriptor& file, const std::string& path) {
-  struct stat status;
-  if (::fstat(file, &status) == -1) fail_io(path, "cannot stat");
-  return status;
-}
 
 /// Returns the status of a name without following links; nothing if it does not exist.
 std::optional<struct stat> status_of(const Folder& folder, const std::string& name) {
@@ -46,15 +39,6 @@ void sync_descriptor(const Descriptor& descriptor, const std::string& path) {
 
 }  // namespace
 
-void detail::write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
-    if (n == -1) fail_io(path, "cannot write");
-    if (n == 0) fail_io(path, "cannot write", EIO);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
 Folder::Folder(std::string path)
     : path_(std::move(path)),
       descriptor_(AT_FDCWD, path_, O_RDONLY | O_DIRECTORY, path_, "cannot open the directory") {}
@@ -64,23 +48,12 @@ Folder::Folder(const Folder& above, const std::string& name)
       descriptor_(above.descriptor_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path_,
                   "cannot open the directory") {}
 
-bool Folder::is_at_path() const {
-  struct stat there;
-  if (::stat(path_.c_str(), &there) == -1) {
-    if (errno != ENOENT && errno != ENOTDIR) fail_io(path_, "cannot stat");
-    return false;
-  }
-  const struct stat here = status_of(descriptor_, path_);
-  return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
-}
-
 std::string Folder::present_path() const {
-  if (is_at_path()) return path_;
   std::error_code failed;
-  const auto link = std::filesystem::path("/proc/self/fd") / std::to_string(int(descriptor_));
-  const std::string there = std::filesystem::read_symlink(link, failed).string();
-  struct stat status;  // a removed directory has no path
-  return !failed && ::stat(there.c_str(), &status) == 0 ? there : path_;
+  const auto link = fs::path("/proc/self/fd") / std::to_string(int(descriptor_));
+  if (fs::equivalent(path_, link, failed)) return path_;
+  const fs::path there = fs::read_symlink(link, failed);
+  return !failed && fs::exists(there, failed) ? there.string() : path_;  // a removed one has none
 }
 
 bool Folder::holds(const std::string& name) const {

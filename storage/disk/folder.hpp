@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <xgrad/storage/disk/descriptor.hpp>
@@ -12,9 +11,9 @@ namespace xgrad {
 
 class InputFile;
 
-/// A directory held open. Its files are accessed through its descriptor, so they stay the same if
-/// the directory is renamed or another one takes its path. Opens regular files only: it does not
-/// follow symbolic links, and refuses FIFOs and devices without opening them.
+/// A directory held open. Its files stay the same if it is renamed or another one takes its path.
+/// Opens regular files only: it does not follow symbolic links, and refuses FIFOs and devices
+/// without opening them.
 class Folder {
  public:
   /// Opens a directory, following symbolic links in `path`. Implicit, so that functions that take a
@@ -30,13 +29,10 @@ class Folder {
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
   /// The descriptor of the directory.
   const detail::Descriptor& descriptor() const { return descriptor_; }
-  /// Whether path() still leads to this directory. Throws IoError.
-  bool is_at_path() const;
-  /// The current path: path(), or an absolute path if the directory was moved. Throws IoError.
+  /// The current path: path(), or an absolute path if the directory was moved.
   std::string present_path() const;
 
-  /// Whether it has a regular file of this name. Throws IoError that says what it is when it is
-  /// anything else.
+  /// Whether it has a regular file of this name. Throws IoError when it is anything else.
   bool holds(const std::string& name) const;
   /// Whether it has a directory of this name. Throws IoError when it is anything else.
   bool holds_folder(const std::string& name) const;
@@ -73,12 +69,5 @@ class Folder {
   std::string path_;
   detail::Descriptor descriptor_;
 };
-
-namespace detail {
-
-/// Writes all bytes to a descriptor. Throws IoError with `path`.
-void write_all(int fd, std::string_view bytes, const std::string& path);
-
-}  // namespace detail
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// InputFile: a file open for reading, in parts or as a whole.
+// Files open for reading: in parts, as a whole (InputFile), in memory (Mapping), by lines (Lines).
 #pragma once
 
 #include <time.h>
@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <xgrad/storage/disk/descriptor.hpp>
 
@@ -48,5 +50,52 @@ std::string read_whole(const InputFile& file, std::uint64_t most);
 /// Reads the whole file at `path`; see read_whole().
 std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+
+/// Bytes of a file in memory that the system reads when they are needed, and can take back. If the
+/// file becomes shorter or its disk fails, reading them ends the process by SIGBUS.
+class Mapping {
+ public:
+  /// Maps the first `size` bytes of an open file; `path` names it in messages. Throws IoError.
+  Mapping(int file, std::size_t size, const std::string& path);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  /// The bytes.
+  std::string_view bytes() const { return {static_cast<const char*>(start_), size_}; }
+
+ private:
+  void* start_ = nullptr;
+  std::size_t size_;
+};
+
+/// The maximum length of a line in bytes. Longer lines are not kept in memory.
+inline constexpr std::size_t kMostLine = 1 << 20;
+
+/// Reads a file of any size line by line, with one block of it in memory.
+class Lines {
+ public:
+  /// Reads from the start of the file.
+  explicit Lines(InputFile file) : file_(std::move(file)) {}
+
+  /// Reads the next line, without its newline; returns false at the end of the file. The last line
+  /// may lack a newline. Throws IoError that gives the line number when the line has more than
+  /// kMostLine bytes.
+  bool next(std::string& line);
+  /// Whether the last line read ended in a newline.
+  bool has_end() const { return has_end_; }
+  /// The number of bytes in all lines read, including newlines.
+  std::uint64_t position() const { return position_; }
+  /// The number of the last line read, from 1.
+  std::uint64_t number() const { return number_; }
+
+ private:
+  InputFile file_;
+  std::string block_;
+  std::size_t used_ = 0;    // bytes of block_ already used
+  std::uint64_t read_ = 0;  // bytes of the file already read
+  std::uint64_t position_ = 0, number_ = 0;
+  bool has_end_ = false;
+};
 
 }  // namespace xgrad

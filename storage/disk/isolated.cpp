@@ -28,8 +28,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/mapping.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 
 namespace xgrad {
 
@@ -111,19 +110,10 @@ std::size_t address_space() {
   return pages * std::size_t(::sysconf(_SC_PAGESIZE));
 }
 
-// At the limit of time SIGXCPU kills, so that a SIGKILL must come from elsewhere: the hard limit,
-// which sends one, is a second later.
-bool limit_all(const IsolatedLimits& limits, std::size_t present) {
-  return present > 0 && limit(RLIMIT_AS, present + limits.memory) &&
-         limit(RLIMIT_CPU, limits.seconds, 1) && limit(RLIMIT_CORE, 0);
-}
-
 bool close_all_but(int fd) {
   const auto kept = static_cast<unsigned>(fd);
-  const auto close_range = [](unsigned first, unsigned last) {
-    return first > last || ::syscall(SYS_close_range, first, last, 0U) == 0;
-  };
-  return (kept == 0 || close_range(0, kept - 1)) && close_range(kept + 1, ~0U);
+  return (kept == 0 || ::syscall(SYS_close_range, 0U, kept - 1, 0U) == 0) &&
+         ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
 }
 
 void answer(int pipe, char kind, std::string_view text) try {
@@ -144,7 +134,12 @@ void answer(int pipe, char kind, std::string_view text) try {
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV, SIGBUS}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
   const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
-  if (!close_all_but(pipe) || !limit_all(limits, present) || !filter_calls()) {
+  // At the limit of time SIGXCPU kills, so that a SIGKILL must come from elsewhere: the hard limit,
+  // which sends one, is a second later.
+  const bool limited = present > 0 && close_all_but(pipe) &&
+                       limit(RLIMIT_AS, present + limits.memory) &&
+                       limit(RLIMIT_CPU, limits.seconds, 1) && limit(RLIMIT_CORE, 0);
+  if (!limited || !filter_calls()) {
     answer(pipe, kUnconfined, std::strerror(errno));
     ::_exit(1);
   }
@@ -188,21 +183,9 @@ std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   }
 }
 
-/// Exit status and resource usage of a child.
-struct End {
-  int status = 0;
-  rusage used{};
-
-  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
-  double seconds() const {
-    const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * time.tv_usec; };
-    return of(used.ru_utime) + of(used.ru_stime);
-  }
-};
-
-/// Explains why a child gave no answer.
-std::string why(const End& end, const IsolatedLimits& limits) {
-  const int signal = end.signal();
+/// Explains why a child that ended like this gave no answer.
+std::string why(int status, const rusage& used, const IsolatedLimits& limits) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGSYS) {
     return std::string(kMalicious) + "made a system call that reading does not need";
   }
@@ -210,12 +193,14 @@ std::string why(const End& end, const IsolatedLimits& limits) {
   // SIGXCPU. It counts whole ticks, so on a busy machine `used` is well below the limit.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
   const bool abrupt = at_most(RLIMIT_CPU, limits.seconds + 1) == seconds;
-  if (signal == SIGXCPU || (signal == SIGKILL && abrupt && end.seconds() > 0.5 * double(seconds))) {
+  const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * time.tv_usec; };
+  const bool long_at_work = of(used.ru_utime) + of(used.ru_stime) > 0.5 * double(seconds);
+  if (signal == SIGXCPU || (signal == SIGKILL && abrupt && long_at_work)) {
     return took_longer(seconds);
   }
   if (signal == SIGKILL) {
     return kUnread +
-           ("was killed (SIGKILL) while it held " + std::to_string(end.used.ru_maxrss / 1024)) +
+           ("was killed (SIGKILL) while it held " + std::to_string(used.ru_maxrss / 1024)) +
            " MiB; the system does so when memory runs out";
   }
   return kMalicious +
@@ -231,7 +216,6 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
                                     kIsolatedWork,
                                     named.name,
                                     std::to_string(limits.memory),
-                                    std::to_string(limits.result),
                                     std::to_string(limits.seconds),
                                     std::to_string(named.bytes.size())};
   words.insert(words.end(), named.words.begin(), named.words.end());
@@ -259,14 +243,6 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   return error == 0 ? child : -1;
 }
 
-/// Waits for a child to end.
-End reap(pid_t child) {
-  End end;
-  while (::wait4(child, &end.status, 0, &end.used) < 0 && errno == EINTR) {
-  }
-  return end;
-}
-
 /// Runs a child that `start` starts with the pipe for its answer, and reads that.
 Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLimits& limits) {
   int ends[2];
@@ -281,14 +257,15 @@ Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLi
   std::string fault = listen(ends[0], limits, text);
   ::close(ends[0]);
   if (!fault.empty()) ::kill(child, SIGKILL);
-  const End end = reap(child);
+  int status = 0;
+  rusage used{};
+  detail::uninterrupted([&] { return ::wait4(child, &status, 0, &used); });
   const char kind = text.empty() ? '\0' : text.front();
   if (!text.empty()) text.erase(0, 1);
   check<IoError>(kind != kUnconfined, "cannot confine a process that reads a file: ", text);
-  const bool answered =
-      fault.empty() && WIFEXITED(end.status) && (kind == kDone || kind == kRefused);
+  const bool answered = fault.empty() && WIFEXITED(status) && (kind == kDone || kind == kRefused);
   if (answered) return {kind == kDone, std::move(text)};
-  return {false, fault.empty() ? why(end, limits) : std::move(fault)};
+  return {false, fault.empty() ? why(status, used, limits) : std::move(fault)};
 }
 
 }  // namespace
@@ -305,9 +282,7 @@ Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLi
 
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits) {
   if (isolating_program.empty()) return run_isolated([&] { return work(named); }, limits);
-  IsolatedLimits outer = limits;
-  outer.seconds += 10;  // the program keeps the limits, and says which was exceeded
-  return answer_of([&](int pipe) { return start_program(named, limits, pipe); }, outer);
+  return answer_of([&](int pipe) { return start_program(named, limits, pipe); }, limits);
 }
 
 void set_isolating_program(const std::string& path) {
@@ -315,20 +290,14 @@ void set_isolating_program(const std::string& path) {
 }
 
 void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  check<Error>(arguments.size() >= 5, kIsolatedWork, ": is for xgrad itself");
+  check<Error>(arguments.size() >= 4, kIsolatedWork, ": is for xgrad itself");
   const IsolatedLimits limits{.memory = std::stoull(arguments[1]),
-                              .result = std::stoull(arguments[2]),
-                              .seconds = unsigned(std::stoul(arguments[3]))};
-  const Mapping mapping(STDIN_FILENO, std::stoull(arguments[4]), "the file");
+                              .seconds = unsigned(std::stoul(arguments[2]))};
+  const Mapping mapping(STDIN_FILENO, std::stoull(arguments[3]), "the file");
   const NamedWork named{
-      arguments[0], mapping.bytes(), STDIN_FILENO, {arguments.begin() + 5, arguments.end()}};
-  try {
-    const Isolated result = run_isolated([&] { return work(named); }, limits);
-    answer(STDOUT_FILENO, result.done ? kDone : kRefused, result.text);
-  } catch (const IoError& error) {
-    answer(STDOUT_FILENO, kUnconfined, error.what());
-  }
+      arguments[0], mapping.bytes(), STDIN_FILENO, {arguments.begin() + 4, arguments.end()}};
+  be_child(
+      STDOUT_FILENO, [&] { return work(named); }, limits);
 }
 
 }  // namespace xgrad

@@ -29,13 +29,10 @@ struct Isolated {
 
 /// Runs `work` in a child process with a copy of our memory, one pipe and no other open file. The
 /// child can compute and allocate memory; opening a file fails, and any other system call kills it.
-/// Crashes and exceeded limits end the child without harm to us. If `work` throws, the message of
-/// the exception is the text.
 ///
-/// On failure, the text says whether the file is to blame. "is damaged, or made to deceive": the
-/// work crashed or made a forbidden call. "could not be read": the work took too long or was
-/// killed, for example when the system ran out of memory. Work that needs more than limits.memory
-/// says so.
+/// On failure, the text is the message of what `work` throws, says that it needs more than
+/// limits.memory, or whether the file is to blame: "is damaged, or made to deceive" if the work
+/// crashed or made a forbidden call, "could not be read" if it took too long or was killed.
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.
@@ -62,8 +59,9 @@ void set_isolating_program(const std::string& path);
 /// The argument that tells the program to do named work.
 inline constexpr const char* kIsolatedWork = "--isolated-work";
 
-/// The program's part: does named work whose bytes are the standard input, and answers on standard
-/// output. `arguments` are those after kIsolatedWork.
-void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
+/// The program's part: confines itself, does named work whose bytes are the standard input, answers
+/// on standard output and ends. `arguments` are those after kIsolatedWork. Requires: no other
+/// thread is working.
+[[noreturn]] void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 
 }  // namespace xgrad

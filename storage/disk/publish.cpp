@@ -1,9 +1,8 @@
 #include <xgrad/storage/disk/publish.hpp>
 
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -11,9 +10,10 @@
 #include <memory>
 #include <random>
 #include <regex>
-#include <utility>
 
 namespace xgrad {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -75,17 +75,18 @@ void compare(const Descriptor& fd, std::string_view bytes, const std::string& pa
     if (n == -1) fail_io(path, "cannot read back");
     if (n == 0) break;
     const auto got = static_cast<std::size_t>(n);
-    const bool same =
-        got <= bytes.size() - offset && std::memcmp(buffer.get(), bytes.data() + offset, got) == 0;
-    check<IoError>(same, path, ": the bytes read back differ from those written");
+    check<IoError>(bytes.substr(offset, got) == std::string_view(buffer.get(), got), path,
+                   ": the bytes read back differ from those written");
     offset += got;
   }
   check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
 }
 
-/// For file systems without RENAME_NOREPLACE: creates a hard link, which never replaces a file, and
-/// removes the first name. Without hard links, checks the target and renames.
-int rename_by_link(int directory, const char* from, const char* to) {
+/// Renames a file, never over another one. A file system without RENAME_NOREPLACE gets a hard link,
+/// and loses the first name. Without hard links, checks the target and renames.
+int rename_new(int directory, const char* from, const char* to) {
+  if (::syscall(SYS_renameat2, directory, from, directory, to, kNoReplace) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
   if (::linkat(directory, from, directory, to, 0) == 0) {
     ::unlinkat(directory, from, 0);
     return 0;
@@ -99,19 +100,7 @@ int rename_by_link(int directory, const char* from, const char* to) {
   return ::renameat(directory, from, directory, to);
 }
 
-int rename_new(int directory, const char* from, const char* to) {
-  const long result = ::syscall(SYS_renameat2, directory, from, directory, to, kNoReplace);
-  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return static_cast<int>(result);
-  return rename_by_link(directory, from, to);
-}
-
-using Rename = int (*)(int directory, const char* from, const char* to);
-
-int rename_over(int directory, const char* from, const char* to) {
-  return ::renameat(directory, from, directory, to);
-}
-
-void publish(const Folder& folder, const std::string& name, std::string_view bytes, Rename rename) {
+void publish(const Folder& folder, const std::string& name, std::string_view bytes, bool over) {
   const std::string path = folder.path_of(name);
   const Descriptor& directory = folder.descriptor();
   check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
@@ -123,7 +112,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   try {
     // Before it was locked, another process that publishes this file may have swept it.
     const bool swept = !lock(file) || !folder.holds(temporary);
-    if (swept) return publish(folder, name, bytes, rename);
+    if (swept) return publish(folder, name, bytes, over);
     const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // until it is renamed
     reserve(file, bytes.size(), path);
     detail::write_all(file, bytes, path);
@@ -132,8 +121,10 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
     if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
     file.close(path);
     compare({directory, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back"}, bytes, path);
-    if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot create");
-    own = rename == rename_new ? name : "";
+    const int renamed = over ? ::renameat(directory, temporary.c_str(), directory, name.c_str())
+                             : rename_new(directory, temporary.c_str(), name.c_str());
+    if (renamed == -1) fail_io(path, "cannot create");
+    own = over ? "" : name;
     folder.sync();
   } catch (...) {
     if (!own.empty()) ::unlinkat(directory, own.c_str(), 0);
@@ -144,11 +135,11 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
 }  // namespace
 
 void publish(const Folder& folder, const std::string& name, std::string_view bytes) {
-  publish(folder, name, bytes, rename_new);
+  publish(folder, name, bytes, false);
 }
 
 std::pair<std::string, std::string> folder_and_name(const std::string& path) {
-  const std::filesystem::path file(path);
+  const fs::path file(path);
   return {file.has_parent_path() ? file.parent_path().string() : ".", file.filename().string()};
 }
 
@@ -170,10 +161,23 @@ void check_new(const std::string& path) {
   if (::faccessat(folder.descriptor(), ".", W_OK, AT_EACCESS) == -1) fail_io(path, "cannot create");
 }
 
+void check_room(const std::string& path, std::size_t bytes, const std::string& what) {
+  fs::path place = fs::absolute(path).lexically_normal();
+  std::error_code ignored;  // a name that is too long does not exist either
+  while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
+  struct statvfs status;
+  if (uninterrupted([&] { return ::statvfs(place.c_str(), &status); }) == -1) {
+    fail_io(path, "cannot find out the free space");
+  }
+  const std::uint64_t free = std::uint64_t(status.f_bavail) * status.f_frsize;
+  check<IoError>(bytes <= free, path, ": ", what, " need ", bytes, " bytes, but only ", free,
+                 " are free");
+}
+
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {
   folder.holds(name);  // throws unless the target is a regular file or absent
   sweep_temporaries(folder, name);
-  publish(folder, name, bytes, rename_over);
+  publish(folder, name, bytes, true);
 }
 
 std::vector<std::string> sweep_temporaries(const Folder& folder) {

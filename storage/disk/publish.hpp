@@ -1,6 +1,7 @@
 // Publishes files: crash-safe writing, used for every file that matters.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +14,8 @@ namespace xgrad {
 /// Writes `bytes` as the file `name` of a folder. After a crash at any moment, the file is either
 /// absent or complete. Steps: temporary file (O_EXCL), reserve space, write, fsync, read back and
 /// compare, rename without replacement, fsync of the directory. Throws IoError with path and
-/// reason; then neither the file nor the temporary exists.
-///
-/// In a process with a file size limit, ignore SIGXFSZ as `xgrad` does, or the signal ends the
-/// process instead of an IoError.
+/// reason; then neither the file nor the temporary exists. Requires: SIGXFSZ is ignored where the
+/// size of files is limited.
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 /// The folder of a file's path ("." if the path names none), and the name of the file in it.
 std::pair<std::string, std::string> folder_and_name(const std::string& path);
@@ -27,15 +26,17 @@ void publish_file(const std::string& path, std::string_view bytes);
 /// (even a dangling symbolic link), or if its folder does not exist or is not writable.
 void check_new(const std::string& path);
 
+/// Throws IoError unless the file system of `path` (or of its nearest existing parent) has `bytes`
+/// free. The message gives the path, `what`, and both sizes. Does not see quotas.
+void check_room(const std::string& path, std::size_t bytes, const std::string& what);
+
 /// The same as publish_file(), but replaces an existing regular file of that name. After a crash at
-/// any moment, the file is either the old or the new one, complete. Throws IoError; then it may be
-/// either. If the name belongs to something other than a regular file, throws and leaves it as it
-/// is.
+/// any moment, or an IoError, the file is either the old or the new one, complete. Anything else of
+/// that name stays as it is, and is an IoError.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
-/// Removes all temporary files that killed processes left, and returns their paths. Call it only
-/// while holding the lock of the run: it would delete the temporary file of a running publish().
-/// Throws IoError.
+/// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.
+/// Requires: no process publishes here, as while one holds the lock of the run.
 std::vector<std::string> sweep_temporaries(const Folder& folder);
 
 }  // namespace xgrad

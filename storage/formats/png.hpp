@@ -1,8 +1,9 @@
-// Writes pictures as PNG, by libpng.
+// Pictures as PNG, by libpng, and bytes as the text that a page can hold.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace xgrad {
@@ -16,5 +17,8 @@ struct Picture {
 /// Encodes a picture; identical pictures give identical bytes. Throws IoError when a side is 0 or
 /// too long for PNG.
 std::string to_png(const Picture& picture);
+
+/// Encodes bytes as Base64 of RFC 4648, with padding.
+std::string to_base64(std::string_view bytes);
 
 }  // namespace xgrad

@@ -55,11 +55,9 @@ Sha256 sha256(const InputFile& file, std::uint64_t size) {
 }
 
 std::string to_hex(const Sha256& digest) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
+    for (const int digit : {byte >> 4, byte & 15}) text += "0123456789abcdef"[digit];
   }
   return text;
 }

@@ -1,15 +1,24 @@
-// Named tensors: the contents of a file of weights, in any format.
+// Tensors and arrays: the contents of a file, in any format.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
+
+/// Thrown for a file that is damaged or has another format. The message does not name the file. The
+/// caller adds the name, in an exception that says whether the file is data or weights.
+struct FormatError : Error {
+  using Error::Error;
+};
 
 /// A tensor in either precision.
 using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
@@ -25,6 +34,20 @@ inline std::string_view bytes_of(const AnyTensor& tensor) {
                                 t.size() * sizeof(t.data()[0]));
       },
       tensor);
+}
+/// The tensor of this shape with these bytes, which are as many as it needs.
+template <class T>
+AnyTensor tensor_of(const Shape& shape, std::string_view bytes) {
+  Tensor<T> tensor = empty<T>(shape);
+  bytes.copy(reinterpret_cast<char*>(tensor.data()), bytes.size());
+  return tensor;
+}
+/// The product of all extents and `each`; nothing if it is too large for its type.
+template <class Extents>
+std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1) {
+  bool fits = true;
+  for (const std::size_t n : extents) fits = !__builtin_mul_overflow(each, n, &each) && fits;
+  return fits ? std::optional(each) : std::nullopt;
 }
 /// A value in the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;
@@ -48,5 +71,25 @@ std::size_t count(const std::vector<NamedTensor>& tensors);
 /// is infinite or NaN. Such tensors are neither written nor read.
 template <class Exception>
 void check_finite(const std::string& name, const AnyTensor& tensor);
+
+/// An array of numbers or texts from a file of another program.
+struct Array {
+  std::vector<std::size_t> extents = {};  ///< sizes of its axes
+  std::vector<double> values = {};        ///< numbers, row-major; empty for texts
+  std::vector<std::string> texts = {};    ///< texts, row-major; empty for numbers
+  bool text = false;                      ///< whether it holds texts
+  bool whole = false;                     ///< whether values are integers or booleans
+  bool single = false;                    ///< whether values are floats of at most 32 bits
+};
+
+/// Converts an array to a named tensor: float if `single`, else double. Throws FormatError unless
+/// it holds floats, all finite.
+NamedTensor to_tensor(const std::string& name, const Array& array);
+
+/// Serializes an array as the answer of an isolated process.
+std::string pack(const Array& array);
+/// Restores the array from pack(). Throws FormatError unless pack() could have made the bytes,
+/// because a malicious file may control the process that answered.
+Array unpack(std::string_view bytes);
 
 }  // namespace xgrad

@@ -4,16 +4,12 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <set>
 #include <utility>
 
-#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
-#include <xgrad/storage/hdf5/hdf5_handle.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
 
 namespace xgrad {
 
@@ -30,50 +26,18 @@ constexpr std::size_t kMemory = std::size_t(128) << 20;
 constexpr std::size_t kMemoryPerByte = 256;
 constexpr std::size_t kMostDescription = 4096;  // bytes of an answer without its values
 
-std::size_t product(const std::vector<std::size_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::size_t(1), std::multiplies<>());
-}
-
-/// Avoids two copies: by default libhdf5 copies an image for its property list, and again to open
-/// it.
-void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
-  return image;
-}
-void* leave(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
-  return to;
-}
-herr_t keep(void*, H5FD_file_image_op_t, void*) {
-  return 0;
-}
-void* share(void* image) {
-  return image;
-}
-herr_t unshare(void*) {
-  return 0;
-}
-
-/// Opens a file in memory. libhdf5 never opens one on disk, prints no errors and loads no plug-ins.
 Handle open_image(std::string_view image) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);
   check<FormatError>(image.starts_with(kHdf5Signature), kNoHdf5);
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Safe: the file is read-only, so libhdf5 does not write to the image.
-  void* bytes = const_cast<char*>(image.data());
-  H5FD_file_image_callbacks_t callbacks{lend, leave, nullptr, keep, share, unshare, bytes};
-  const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
-                     H5Pset_file_image_callbacks(access, &callbacks) >= 0 &&
-                     H5Pset_file_image(access, bytes, image.size()) >= 0;
-  Handle file(ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose);
+  Handle file = detail::open_image(image);
   check<FormatError>(file >= 0, kNoHdf5);
   return file;
 }
 
 class Reader {
  public:
-  Reader(hid_t file, const std::string& dataset)
+  Reader(std::string_view image, const std::string& dataset)
       : place_("dataset \"" + dataset + "\""),
-        file_(file),
+        file_(open_image(image)),
         dataset_(open(dataset), H5Dclose),
         type_(H5Dget_type(dataset_), H5Tclose),
         space_(H5Dget_space(dataset_), H5Sclose),
@@ -82,7 +46,7 @@ class Reader {
     check_storage();
     const H5S_class_t extent = H5Sget_simple_extent_type(space_);
     require(extent == H5S_SIMPLE || extent == H5S_SCALAR, "has no values");
-    hsize_t extents[H5S_MAX_RANK] = {}, chunk[H5S_MAX_RANK] = {};
+    hsize_t extents[H5S_MAX_RANK] = {};
     const int rank = H5Sget_simple_extent_dims(space_, extents, nullptr);
     require(rank >= 0, "is damaged");
     found_.extents.assign(extents, extents + rank);
@@ -91,11 +55,6 @@ class Reader {
         class_ == H5T_INTEGER || class_ == H5T_FLOAT || class_ == H5T_STRING || class_ == H5T_ENUM,
         "holds neither numbers nor strings");
     found_.text = class_ == H5T_STRING;
-    const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
-    const bool chunked = H5Pget_layout(list) == H5D_CHUNKED;
-    if (chunked && H5Pget_chunk(list, rank, chunk) == rank && rank > 0) {
-      found_.chunk = std::size_t(chunk[0]);
-    }
   }
 
   const Hdf5Dataset& describe() const { return found_; }
@@ -115,9 +74,8 @@ class Reader {
               "cannot be read");
     }
     // The places in memory: one after the other.
-    const std::size_t count = product(array.extents);
-    const hsize_t values = count;
-    const Handle memory(H5Screate_simple(1, &values, nullptr), H5Sclose);
+    const hsize_t count = product(array.extents).value();
+    const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
     array.text ? read_texts(array, count, memory) : read_numbers(array, count, memory);
     return array;
   }
@@ -142,7 +100,7 @@ class Reader {
     }
   }
 
-  void check_storage() const {
+  void check_storage() {
     const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(list);
     require(layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED || layout == H5D_COMPACT,
@@ -158,18 +116,17 @@ class Reader {
                   filter == H5Z_FILTER_FLETCHER32,
               "is filtered by something else than deflate, shuffle and fletcher32");
     }
+    hsize_t chunk[H5S_MAX_RANK] = {};
+    if (layout == H5D_CHUNKED && H5Pget_chunk(list, H5S_MAX_RANK, chunk) > 0) {
+      found_.chunk = std::size_t(chunk[0]);
+    }
   }
 
   // Stops a false header from making us allocate more memory than the file can fill.
   void check_size() const {
-    std::size_t count = 1, size = 0;
-    for (const std::size_t each : found_.extents) {
-      require(!__builtin_mul_overflow(count, each, &count), "is too large");
-    }
     hsize_t file_size = 0;
-    require(H5Fget_filesize(file_, &file_size) >= 0 &&
-                !__builtin_mul_overflow(count, H5Tget_size(type_), &size) &&
-                size / kMostPerByte <= file_size,
+    const auto size = product(found_.extents, H5Tget_size(type_));
+    require(size && H5Fget_filesize(file_, &file_size) >= 0 && *size / kMostPerByte <= file_size,
             "declares more values than the file can hold");
   }
 
@@ -210,51 +167,21 @@ class Reader {
   }
 
   std::string place_;
-  hid_t file_;
-  Handle dataset_, type_, space_;
+  Handle file_, dataset_, type_, space_;
   H5T_class_t class_;
   Hdf5Dataset found_;
 };
 
-/// Collects the names of all datasets below a group, following only hard links.
-class Lister {
- public:
-  void visit(hid_t group, const std::string& path) {
-    check<FormatError>(std::count(path.begin(), path.end(), '/') <= kDeepest, path,
-                       ": is nested too deep");
-    Links links;
-    const herr_t all = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &links);
-    check<FormatError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
-    check<FormatError>(all == 0, "holds more than ", kMostObjects, " objects");
-    for (const auto& [name, type] : links) follow(group, path, name, type);
-  }
-  std::vector<std::string> take() { return std::move(datasets_); }
+/// Links by their path from the root: "encoder/weight".
+using Links = std::vector<std::pair<std::string, H5L_type_t>>;
 
- private:
-  using Links = std::vector<std::pair<std::string, H5L_type_t>>;
-
-  static herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* links) {
-    auto& known = *static_cast<Links*>(links);
-    known.emplace_back(name, info->type);
-    return known.size() > kMostObjects ? 1 : 0;
-  }
-
-  void follow(hid_t group, const std::string& path, const std::string& name, H5L_type_t type) {
-    const std::string full = path + "/" + name;
-    check<FormatError>(type == H5L_TYPE_HARD, full, ": is a soft or external link");
-    const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
-    H5O_info_t info;
-    check<FormatError>(object >= 0 && H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0, full,
-                       ": is damaged");
-    check<FormatError>(seen_.insert(info.addr).second, full, ": is linked twice");
-    check<FormatError>(seen_.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
-    if (info.type == H5O_TYPE_DATASET) datasets_.push_back(full.substr(1));
-    if (info.type == H5O_TYPE_GROUP) visit(object, full);
-  }
-
-  std::set<haddr_t> seen_;
-  std::vector<std::string> datasets_;
-};
+// Returns 1, which ends the visit, at a link too many or too deep.
+herr_t collect(hid_t, const char* path, const H5L_info_t* info, void* links) {
+  auto& known = *static_cast<Links*>(links);
+  known.emplace_back(path, info->type);
+  const std::string_view last = known.back().first;
+  return known.size() > kMostObjects || std::count(last.begin(), last.end(), '/') > kDeepest;
+}
 
 }  // namespace
 
@@ -277,8 +204,7 @@ std::uint64_t hdf5_size(const InputFile& file) {
 
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
                          const std::optional<Range>& rows) {
-  const Handle file = open_image(image);
-  return Reader(file, dataset).read(rows);
+  return Reader(image, dataset).read(rows);
 }
 
 // Reads the rows that two more words number, or describes the dataset.
@@ -288,8 +214,7 @@ std::string do_hdf5_work(const NamedWork& named) {
     return pack(parse_hdf5_dataset(
         named.bytes, dataset, Range{std::stoull(named.words[1]), std::stoull(named.words[2])}));
   }
-  const Handle file = open_image(named.bytes);
-  const Hdf5Dataset found = Reader(file, dataset).describe();
+  const Hdf5Dataset found = Reader(named.bytes, dataset).describe();
   Array numbers{.extents = {found.extents.size() + 2}};
   numbers.values = {double(found.text), double(found.chunk)};
   numbers.values.insert(numbers.values.end(), found.extents.begin(), found.extents.end());
@@ -323,19 +248,33 @@ Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
   part.extents[0] = rows.size();
   // Of texts, only the size of the file is known.
   const std::size_t most =
-      kMostDescription +
-      (described.text ? kMemoryPerByte * size() : sizeof(double) * product(part.extents));
+      kMostDescription + (described.text ? kMemoryPerByte * size()
+                                         : product(part.extents, sizeof(double)).value_or(0));
   Array array = ask({dataset, std::to_string(rows.begin), std::to_string(rows.end)}, most);
   check<FormatError>(array.extents == part.extents && array.text == described.text, kNoHdf5);
   return array;
 }
 
 std::vector<std::string> list_hdf5_datasets(std::string_view image) {
-  const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
-  check<FormatError>(root >= 0, kNoHdf5);
-  Lister lister;
-  lister.visit(root, "");
-  return lister.take();
+  const Handle file = open_image(image);
+  Links links;
+  const herr_t ended = H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, collect, &links);
+  check<FormatError>(links.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
+  check<FormatError>(ended <= 0, "/", ended > 0 ? links.back().first : "", ": is nested too deep");
+  check<FormatError>(ended == 0, "/: its links are damaged");
+  links.insert(links.begin(), {".", H5L_TYPE_HARD});  // the root itself
+  std::set<haddr_t> seen;
+  std::vector<std::string> datasets;
+  for (const auto& [path, type] : links) {
+    check<FormatError>(type == H5L_TYPE_HARD, "/", path, ": is a soft or external link");
+    H5O_info_t info;
+    const herr_t known =
+        H5Oget_info_by_name2(file, path.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
+    check<FormatError>(known >= 0, "/", path, ": is damaged");
+    check<FormatError>(seen.insert(info.addr).second, "/", path, ": is linked twice");
+    if (info.type == H5O_TYPE_DATASET) datasets.push_back(path);
+  }
+  return datasets;
 }
 
 }  // namespace xgrad

@@ -10,13 +10,10 @@
 
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/disk/mapping.hpp>
-#include <xgrad/storage/formats/array.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 
-/// The first bytes of an HDF5 file without a user block.
-inline constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 /// The message for a file that does not start with kHdf5Signature or does not open.
 inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or damaged";
 
@@ -61,9 +58,8 @@ class Hdf5File {
 };
 
 struct NamedWork;
-/// The name of that process's work.
+/// The name of that process's work, and the work: pack() of the rows or description of a dataset.
 inline constexpr const char* kHdf5Work = "dataset";
-/// Does it: pack() of the rows or the description of a dataset.
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError that names

@@ -1,25 +1,56 @@
-// The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it.
+// The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it. Includes
+// no header of libhdf5.
 //
-// libhdf5 is not used to read because anyone can make such a file: its digest protects against
-// damage, not against malice. libhdf5 1.10 crashes on some malicious files (six of those published
-// with its CVEs, even behind every check that its interface allows), follows links into other files
+// libhdf5 does not read because anyone can make such a file: its digest protects against damage,
+// not against malice. libhdf5 1.10 crashes on some malicious files, follows links into other files
 // and allocates what a header claims. This is a small, old and fixed part of the format, which all
-// known readers open: superblock version 0, groups as symbol tables, object headers version 1,
-// contiguous data without filters, no times, no creation order. Terms in the comments are those of
-// the HDF5 File Format Specification, version 3.0.
+// known readers open (docs/checkpoint-format.md). Terms in the comments are those of the HDF5 File
+// Format Specification, version 3.0.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
+
+/// The first bytes of an HDF5 file without a user block.
+inline constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+
+namespace detail {
+
+/// An identifier of libhdf5 that closes itself; negative if there is none.
+class Hdf5Handle {
+ public:
+  using Close = int (*)(std::int64_t);
+  Hdf5Handle(std::int64_t id, Close close) : id_(id), close_(close) {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
+  ~Hdf5Handle() { close(); }
+  void close() {
+    if (id_ >= 0) close_(std::exchange(id_, -1));
+  }
+  operator std::int64_t() const { return id_; }
+
+ private:
+  std::int64_t id_;
+  Close close_;
+};
+
+/// Opens a file that lies in memory, for reading: libhdf5 copies none of it, opens no file on the
+/// disk, prints no errors and loads no plug-ins. Negative if the bytes are no HDF5 file.
+Hdf5Handle open_image(std::string_view image);
+
+}  // namespace detail
 
 /// A dataset, with a view of its data in the file.
 struct OwnHdf5Dataset {
@@ -54,7 +85,7 @@ class Hdf5Writer {
  public:
   /// `bytes` estimates the size of the file, to allocate memory once.
   explicit Hdf5Writer(std::size_t bytes);
-  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
 
   /// Each adds an object, and the groups of its path. Requires: the path of a dataset is new.
   void group(const std::string& path);
@@ -71,8 +102,12 @@ class Hdf5Writer {
   std::string take_image();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void dataset(const std::string& path, std::int64_t type, const Shape& shape, const void* data);
+
+  std::shared_ptr<void> session_;  // with libhdf5
+  std::string image_;              // libhdf5 writes into it
+  detail::Hdf5Handle file_;
+  std::set<std::string> groups_ = {"", "/"};
 };
 
 }  // namespace xgrad

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
@@ -27,13 +24,9 @@ constexpr std::size_t kNameLimit = 1024;
 enum Message : std::uint64_t {
   kNil = 0x00,
   kDataspace = 0x01,
-  kLinkInfo = 0x02,
   kDatatype = 0x03,
   kFillValue = 0x05,
-  kLink = 0x06,
-  kExternalFiles = 0x07,
   kLayout = 0x08,
-  kFilters = 0x0b,
   kAttribute = 0x0c,
   kContinuation = 0x10,
   kSymbolTable = 0x11,
@@ -102,8 +95,8 @@ Shape parse_shape(Span message) {
 std::pair<Type, std::size_t> parse_type(Span message) {
   const std::string_view head = message.take(0, 8);
   for (const KnownType& known : kNumbers) {
-    if (message.size() < known.encoding.size()) continue;
-    if (message.take(0, known.encoding.size()) == known.encoding) return {known.type, known.size};
+    const std::size_t size = std::min(message.size(), known.encoding.size());
+    if (message.take(0, size) == known.encoding) return {known.type, known.size};
   }
   check<CheckpointError>(
       head.starts_with(kText) && message.number(4, 4) > 0,
@@ -111,12 +104,13 @@ std::pair<Type, std::size_t> parse_type(Span message) {
   return {Type::text, message.number(4, 4)};
 }
 
-void refuse_message(std::uint64_t type) {
-  check<CheckpointError>(type != kLinkInfo && type != kLink,
-                         "has links of a kind that may be external");
-  check<CheckpointError>(type != kExternalFiles, "its data are in another file");
-  check<CheckpointError>(type != kFilters, "has filters, such as compression");
-  detail::fail<CheckpointError>("has a header message of type ", type, ", which no checkpoint has");
+void check_message(std::uint64_t type) {
+  const bool known =
+      type == kDataspace || type == kDatatype || type == kLayout || type == kSymbolTable;
+  check<CheckpointError>(type != 0x02 && type != 0x06, "has links of a kind that may be external");
+  check<CheckpointError>(type != 0x07, "its data are in another file");
+  check<CheckpointError>(type != 0x0b, "has filters, such as compression");
+  check<CheckpointError>(known, "has a header message of type ", type, ", which no checkpoint has");
 }
 
 void check_contiguous(Span layout) {
@@ -129,9 +123,9 @@ void check_contiguous(Span layout) {
 
 class Parser {
  public:
-  Parser(std::string_view image, Hdf5Objects& objects) : image_(image), objects_(&objects) {}
+  explicit Parser(std::string_view image) : image_(image) {}
 
-  void superblock() {
+  Hdf5Objects parse() try {
     // Signature, versions, and 8-byte offsets and lengths.
     image_.expect(0, "\x89HDF\r\n\x1a\n\0\0\0\0\0\x8\x8\0"sv, "superblock of version 0");
     check<CheckpointError>(image_.number(24, 8) == 0, "its base address is not 0");
@@ -139,10 +133,10 @@ class Parser {
                            image_.number(40, 8), " bytes, not ", image_.size());
     check<CheckpointError>(image_.number(48, 8) == kUndefined, "has a driver block");
     object("/", image_.number(64, 8), 0);
+    return std::move(objects_);
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(path_, path_.empty() ? "" : ": ", error.what());
   }
-
-  /// The path of the object being read.
-  const std::string& path() const { return path_; }
 
  private:
   /// Claims the bytes of a structure. Structures of a valid file do not overlap, so together they
@@ -168,7 +162,7 @@ class Parser {
     const auto table = messages.find(kSymbolTable);
     const bool group = table != messages.end() && messages.size() == 1;
     const bool added =
-        objects_->emplace(path, group ? std::nullopt : std::optional(dataset(messages))).second;
+        objects_.emplace(path, group ? std::nullopt : std::optional(dataset(messages))).second;
     check<CheckpointError>(added, "appears twice");
     if (group) symbol_table(table->second, depth + 1);
     path_ = outer;
@@ -188,22 +182,14 @@ class Parser {
         next += 8 + size;
         if (type == kContinuation) {
           blocks.push_back(structure(message.number(0, 8), message.number(8, 8)));
-        } else {
-          keep(messages, type, message);
+        } else if (type != kNil && type != kFillValue && type != kAttribute) {  // for other readers
+          check_message(type);
+          check<CheckpointError>(messages.emplace(type, message).second,
+                                 "has two header messages of type ", type);
         }
       }
     }
     return messages;
-  }
-
-  static void keep(Messages& messages, std::uint64_t type, Span message) {
-    // Only other readers need these.
-    if (type == kNil || type == kFillValue || type == kAttribute) return;
-    const bool known =
-        type == kDataspace || type == kDatatype || type == kLayout || type == kSymbolTable;
-    if (!known) refuse_message(type);
-    check<CheckpointError>(messages.emplace(type, message).second,
-                           "has two header messages of type ", type);
   }
 
   OwnHdf5Dataset dataset(const Messages& messages) {
@@ -215,18 +201,15 @@ class Parser {
     OwnHdf5Dataset result;
     result.path = path_;
     result.shape = parse_shape(messages.at(kDataspace));
-    std::size_t bytes = 0;
-    std::tie(result.type, bytes) = parse_type(messages.at(kDatatype));
-    bool fits = true;
-    for (const std::size_t extent : result.shape) {
-      fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
-    }
-    check<CheckpointError>(fits && bytes <= image_.size(), "shape ", result.shape,
+    const auto [type, each] = parse_type(messages.at(kDatatype));
+    result.type = type;
+    const auto bytes = product(result.shape, each);
+    check<CheckpointError>(bytes && *bytes <= image_.size(), "shape ", result.shape,
                            " needs more bytes than the file has");
-    check<CheckpointError>(layout.number(10, 8) == bytes, "shape ", result.shape, " needs ", bytes,
-                           " bytes, but ", layout.number(10, 8), " are stored");
-    claim(bytes);
-    if (bytes > 0) result.bytes = image_.take(layout.number(2, 8), bytes);
+    check<CheckpointError>(layout.number(10, 8) == *bytes, "shape ", result.shape, " needs ",
+                           *bytes, " bytes, but ", layout.number(10, 8), " are stored");
+    claim(*bytes);
+    if (*bytes > 0) result.bytes = image_.take(layout.number(2, 8), *bytes);
     return result;
   }
 
@@ -283,10 +266,10 @@ class Parser {
   }
 
   Span image_;
-  Hdf5Objects* objects_;
+  Hdf5Objects objects_;
   std::map<std::uint64_t, std::string> headers_;
   std::size_t claimed_ = 0;
-  std::string path_;
+  std::string path_;  // of the object being read
 };
 
 template <class T>
@@ -298,19 +281,12 @@ T scalar(const OwnHdf5Dataset& dataset) {
   return value;
 }
 
-template <class T>
-AnyTensor copy(const OwnHdf5Dataset& dataset) {
-  Tensor<T> tensor = empty<T>(dataset.shape);
-  std::copy_n(dataset.bytes.data(), dataset.bytes.size(), reinterpret_cast<char*>(tensor.data()));
-  return tensor;
-}
-
 }  // namespace
 
 AnyTensor OwnHdf5Dataset::tensor() const {
-  if (type == Type::float32) return copy<float>(*this);
+  if (type == Type::float32) return tensor_of<float>(shape, bytes);
   check<CheckpointError>(type == Type::float64, path, ": its type is neither float32 nor float64");
-  return copy<double>(*this);
+  return tensor_of<double>(shape, bytes);
 }
 
 std::uint64_t OwnHdf5Dataset::number() const {
@@ -333,14 +309,7 @@ std::string OwnHdf5Dataset::text() const {
 }
 
 Hdf5Objects read_hdf5(std::string_view image) {
-  Hdf5Objects objects;
-  Parser parser(image, objects);
-  try {
-    parser.superblock();
-  } catch (const CheckpointError& error) {
-    detail::fail<CheckpointError>(parser.path(), parser.path().empty() ? "" : ": ", error.what());
-  }
-  return objects;
+  return Parser(image).parse();
 }
 
 }  // namespace xgrad

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <new>
-#include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/storage/hdf5/hdf5_handle.hpp>
 
 namespace xgrad {
 
@@ -23,11 +20,7 @@ static_assert(std::is_same_v<hid_t, std::int64_t>);
 // Keras splits attributes at this size, below the 64 KiB limit of an object header.
 constexpr std::size_t kAttributeLimit = 64512;
 
-// libhdf5 may be built without a lock of its own.
-std::mutex& library() {
-  static std::mutex mutex;
-  return mutex;
-}
+std::mutex library;  // which may be built without a lock of its own
 
 void require(herr_t status, const char* what, const std::string& path) {
   check<Error>(status >= 0, "hdf5: cannot ", what, " ", path);
@@ -49,18 +42,24 @@ Hdf5Handle timeless(hid_t kind) {
   return list;
 }
 
-// Memory that libhdf5 needs besides the image. It may crash when out of memory, so test beforehand.
-constexpr std::size_t kLibraryBytes = 8 << 20;
-
-void need_memory(std::size_t bytes) {
+// libhdf5 needs memory besides the image, and may crash when there is none, so test beforehand.
+void need_memory() {
   // The compiler would remove the allocation without volatile.
-  void* const volatile room = std::malloc(bytes);
+  void* const volatile room = std::malloc(8 << 20);
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }
 
-// Makes a file in memory larger for libhdf5. The memory is a string, which the writer gives away at
-// the end without a copy.
+// For an image to read, which by default libhdf5 copies for its property list and to open it.
+void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
+  return image;
+}
+void* leave(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
+  return to;
+}
+
+// For a file to write, which it makes larger. The memory is a string, which the writer gives away
+// at the end without a copy.
 void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   auto& bytes = *static_cast<std::string*>(image);
   bytes.resize(size);
@@ -69,23 +68,23 @@ void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   return nullptr;
 }
 
-// The string keeps the memory, so libhdf5 neither frees nor copies it.
-herr_t keep(void*, H5FD_file_image_op_t, void*) {
-  return 0;
-}
-void* share(void* image) {
-  return image;
-}
-herr_t unshare(void*) {
-  return 0;
-}
+// The memory stays ours: libhdf5 neither frees nor copies it, nor what the callbacks get.
+constexpr H5FD_file_image_callbacks_t kOurs = {
+    lend,
+    leave,
+    grow,
+    [](void*, H5FD_file_image_op_t, void*) -> herr_t { return 0; },
+    [](void* image) { return image; },
+    [](void*) -> herr_t { return 0; },
+    nullptr};
 
 // Creates a file whose bytes are in `image`, about as many as given.
-Hdf5Handle create_file(std::size_t bytes, std::string& image) {
-  need_memory(kLibraryBytes);
+Hdf5Handle create_image(std::size_t bytes, std::string& image) {
+  need_memory();
   image.reserve(bytes + (1 << 17));  // what a caller appends finds room, too
   const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
-  H5FD_file_image_callbacks_t memory = {nullptr, nullptr, grow, keep, share, unshare, &image};
+  H5FD_file_image_callbacks_t memory = kOurs;
+  memory.udata = &image;
   require(H5Pset_file_image_callbacks(access, &memory), "use", "memory");
   require(H5Pset_fapl_core(access, bytes + (1 << 16), /*backing_store=*/false), "use", "memory");
   require(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "set",
@@ -114,9 +113,7 @@ Hdf5Handle space_of(const Shape& shape) {
 void write_names(hid_t object, const std::string& attribute, std::size_t length,
                  const std::string* names, std::size_t count) {
   std::string padded(count * length, '\0');
-  for (std::size_t i = 0; i < count; ++i) {
-    std::memcpy(padded.data() + i * length, names[i].data(), names[i].size());
-  }
+  for (std::size_t i = 0; i < count; ++i) names[i].copy(padded.data() + i * length, length);
   const Hdf5Handle type = text_type(length, H5T_STR_NULLPAD, H5T_CSET_ASCII);
   const Hdf5Handle space = space_of(Shape{count});
   const Hdf5Handle made =
@@ -129,8 +126,8 @@ void write_names(hid_t object, const std::string& attribute, std::size_t length,
 /// errors. Afterwards it prints as the host program had set it to.
 class Session {
  public:
-  Session() : lock_(library()) {
-    need_memory(kLibraryBytes);
+  Session() : lock_(library) {
+    need_memory();
     H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
@@ -146,44 +143,43 @@ class Session {
 
 }  // namespace
 
-struct Hdf5Writer::Impl {
-  explicit Impl(std::size_t bytes) : file(create_file(bytes, image)) {}
-
-  void add_group(const std::string& path) {
-    if (!groups.insert(path).second) return;
-    add_group(path.substr(0, path.rfind('/')));
-    const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
-    own(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "create",
-        path);
-  }
-
-  void dataset(const std::string& path, hid_t type, const Shape& shape, const void* data) {
-    add_group(path.substr(0, path.rfind('/')));
-    const Hdf5Handle creation = timeless(H5P_DATASET_CREATE), space = space_of(shape);
-    const Hdf5Handle made =
-        own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
-            H5Dclose, "create", path);
-    require(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write", path);
-  }
-
-  Session session;
-  std::string image;  // libhdf5 writes into it
-  Hdf5Handle file;
-  std::set<std::string> groups = {"", "/"};
-};
-
-Hdf5Writer::Hdf5Writer(std::size_t bytes) : impl_(std::make_unique<Impl>(bytes)) {}
-Hdf5Writer::~Hdf5Writer() = default;
-
-void Hdf5Writer::group(const std::string& path) {
-  impl_->add_group(path);
+Hdf5Handle detail::open_image(std::string_view image) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5FD_file_image_callbacks_t memory = kOurs;
+  memory.udata = const_cast<char*>(image.data());  // of a file that is only read
+  const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
+                     H5Pset_file_image_callbacks(access, &memory) >= 0 &&
+                     H5Pset_file_image(access, memory.udata, image.size()) >= 0;
+  return {ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose};
 }
 
-void Hdf5Writer::names(const std::string& group, const std::string& attribute,
+Hdf5Writer::Hdf5Writer(std::size_t bytes)
+    : session_(std::make_shared<Session>()), file_(create_image(bytes, image_)) {}
+
+void Hdf5Writer::group(const std::string& path) {
+  if (!groups_.insert(path).second) return;
+  group(path.substr(0, path.rfind('/')));
+  const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
+  own(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "create",
+      path);
+}
+
+void Hdf5Writer::dataset(const std::string& path, std::int64_t type, const Shape& shape,
+                         const void* data) {
+  group(path.substr(0, path.rfind('/')));
+  const Hdf5Handle creation = timeless(H5P_DATASET_CREATE), space = space_of(shape);
+  const Hdf5Handle made =
+      own(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+          H5Dclose, "create", path);
+  require(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write", path);
+}
+
+void Hdf5Writer::names(const std::string& to, const std::string& attribute,
                        const std::vector<std::string>& names) {
-  impl_->add_group(group);
-  const Hdf5Handle object =
-      own(H5Gopen2(impl_->file, group.c_str(), H5P_DEFAULT), H5Gclose, "open", group);
+  group(to);
+  const Hdf5Handle object = own(H5Gopen2(file_, to.c_str(), H5P_DEFAULT), H5Gclose, "open", to);
   std::size_t length = 1, parts = 1, first = 0;
   for (const std::string& name : names) length = std::max(length, name.size());
   while ((names.size() + parts - 1) / parts * length > kAttributeLimit) ++parts;
@@ -197,32 +193,32 @@ void Hdf5Writer::names(const std::string& group, const std::string& attribute,
 
 void Hdf5Writer::tensor(const std::string& path, const AnyTensor& tensor) {
   const bool single = std::holds_alternative<Tensor<float>>(tensor);
-  impl_->dataset(path, single ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, shape_of(tensor),
-                 bytes_of(tensor).data());
+  dataset(path, single ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, shape_of(tensor),
+          bytes_of(tensor).data());
 }
 
 void Hdf5Writer::number(const std::string& path, std::uint64_t value) {
-  impl_->dataset(path, H5T_STD_U64LE, {}, &value);
+  dataset(path, H5T_STD_U64LE, {}, &value);
 }
 
 void Hdf5Writer::value(const std::string& path, const StateValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     const Hdf5Handle type = text_type(text->size() + 1, H5T_STR_NULLTERM, H5T_CSET_UTF8);
-    impl_->dataset(path, type, {}, text->c_str());
+    dataset(path, type, {}, text->c_str());
   } else if (const auto* real = std::get_if<double>(&value)) {
-    impl_->dataset(path, H5T_IEEE_F64LE, {}, real);
+    dataset(path, H5T_IEEE_F64LE, {}, real);
   } else {
-    impl_->dataset(path, H5T_STD_I64LE, {}, &std::get<std::int64_t>(value));
+    dataset(path, H5T_STD_I64LE, {}, &std::get<std::int64_t>(value));
   }
 }
 
 std::string Hdf5Writer::take_image() {
-  require(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), "flush", "the image");
-  const ssize_t size = H5Fget_file_image(impl_->file, nullptr, 0);
+  require(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush", "the image");
+  const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
   check<Error>(size > 0, "hdf5: cannot get the size of the file image");
-  impl_->file.close();  // libhdf5 writes no more
-  impl_->image.resize(static_cast<std::size_t>(size));
-  return std::move(impl_->image);
+  file_.close();  // libhdf5 writes no more
+  image_.resize(static_cast<std::size_t>(size));
+  return std::move(image_);
 }
 
 }  // namespace xgrad

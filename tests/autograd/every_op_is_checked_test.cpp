@@ -19,9 +19,11 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 std::set<std::string> names_in(const std::string& source) {
-  // An op says `name() const override { return "softmax"; }`, or chooses between two names there; a
-  // family's member says `kName = "relu"`.
-  static const std::regex pattern(R"re((?:name\(\) const override \{\s*return|kName =)([^;]+);)re");
+  // An op says `name() const override { return "add"; }`, or chooses between two names there. The
+  // members of a family say `kName = "softmax"`, or pass their name to unary<>() or a mean loss.
+  static const std::regex pattern(
+      R"re((?:name\(\) const override \{\s*return|kName =|)re"
+      R"re(return unary<[^>]+>\(|return (?:mean|distance)_loss\()([^;]+);)re");
   static const std::regex quoted(R"re("([^"]+)")re");
   std::set<std::string> names;
   for (auto i = std::sregex_iterator(source.begin(), source.end(), pattern);

@@ -10,7 +10,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 using namespace xgrad;
 

@@ -9,7 +9,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/optimizers.hpp>

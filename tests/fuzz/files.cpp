@@ -8,8 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/tasks/images/idx.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace {

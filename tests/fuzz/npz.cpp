@@ -2,8 +2,7 @@
 #include <cstdint>
 
 #include <xgrad/storage/archives/npy.hpp>
-#include <xgrad/storage/archives/npz.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

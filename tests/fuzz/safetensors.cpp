@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include <xgrad/storage/archives/safetensors.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   xgrad::WeightFile weights;

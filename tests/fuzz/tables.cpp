@@ -4,7 +4,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/fields.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

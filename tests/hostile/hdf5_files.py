@@ -166,7 +166,7 @@ HOSTILE = {
     external_storage: ("its data are in another file", "keeps its values in another file", "keeps its values in another file"),
     virtual: ("is virtual", "is virtual", "is virtual"),
     shape_bomb: ("needs more bytes than the file has", "declares more values", "declares more values"),
-    overflowing_shape: ("is chunked", "is too large", "is too large"),
+    overflowing_shape: ("is chunked", "declares more values", "declares more values"),
     chunked_shape_bomb: ("is chunked", "declares more values", "declares more values"),
     deflate_bomb: ("has filters", NO_MEMORY, "has 200 rows, the first column has 134217728"),
     many_groups: ("does not belong in a checkpoint", "holds more than 10000 objects", None),

@@ -105,7 +105,7 @@ class Rules(unittest.TestCase):
         self.assert_passes(rules.sizes, autograd__a_cpp=function(60))
         self.assert_finds(rules.sizes, "f has 61 lines", autograd__a_cpp=function(61))
         self.assert_finds(rules.sizes, "401 lines", tests__a_cpp="\n" * 401)
-        self.assert_finds(rules.sizes, "median file has 101", optim__a_cpp="\n" * 101)
+        self.assert_finds(rules.sizes, "median file has 201", optim__a_cpp="\n" * 201)
         self.assert_finds(rules.sizes, "a comment of 101 columns", tests__a_cpp="  //" + "x" * 97 + "\n")
         self.assert_passes(rules.sizes, tests__a_cpp="  //" + "x" * 96 + "\n")
         self.assert_passes(rules.sizes, optim__a_cpp="\n" * 399, optim__b_hpp="\n", optim__c_hpp="\n")

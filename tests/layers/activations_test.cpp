@@ -1,13 +1,12 @@
 // Activations that an observer reads or replaces, compared with plain loops.
-#include <xgrad/layers/activations.hpp>
+#include <xgrad/layers/module.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
-#include <xgrad/layers/models/window_mlp.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "layers/models.hpp"
 #include "support/gradients.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <xgrad/layers/mlp.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/layers.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "support/gradients.hpp"
 

@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include <xgrad/layers/embedding.hpp>
-#include <xgrad/layers/pooling.hpp>
+#include <xgrad/layers/layers.hpp>
 #include <xgrad/layers/positions.hpp>
 
 #include "support/statistics.hpp"

@@ -1,4 +1,4 @@
-#include <xgrad/layers/mlp.hpp>
+#include <xgrad/layers/layers.hpp>
 
 #include <gtest/gtest.h>
 

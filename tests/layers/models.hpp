@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <xgrad/layers/activations.hpp>
+#include <xgrad/layers/module.hpp>
 
 namespace xgrad::test {
 

@@ -1,4 +1,4 @@
-#include <xgrad/layers/patches.hpp>
+#include <xgrad/layers/embedding.hpp>
 
 #include <gtest/gtest.h>
 

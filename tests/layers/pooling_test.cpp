@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "layers/models.hpp"
 #include "support/gradients.hpp"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "support/golden.hpp"
 #include "support/gradients.hpp"

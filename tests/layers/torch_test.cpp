@@ -2,7 +2,7 @@
 // make of them.
 #include <gtest/gtest.h>
 
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/optimizers.hpp>
 
 #include "support/golden.hpp"

@@ -228,8 +228,8 @@ class Faults(unittest.TestCase):
             file.write(b"0")
         self.assertIn("rank 1 differs from rank 0 in its program", self.differing(f"exec {other}"))
 
-    def test_a_rank_with_another_class_of_processor_is_refused(self):
-        self.assertIn("rank 1 differs from rank 0 in its class of processor: baseline, not ",
+    def test_a_rank_with_another_arithmetic_is_refused(self):
+        self.assertIn("rank 1 differs from rank 0 in its arithmetic: no-fma-1, not ",
                       self.differing(f"XGRAD_CPU=baseline exec {XGRAD_MPI}"))
 
     def test_a_rank_with_other_data_is_refused(self):

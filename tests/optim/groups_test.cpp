@@ -145,7 +145,9 @@ TEST(Groups, APatternThatMatchesNothingIsNamed) {
 }
 
 TEST(Groups, APatternWithoutAnyParameter) {
-  EXPECT_EQ(test::message_of<ConfigError>([] { check_groups({{.match = "a"}}, {}); }),
+  const Parameters<double> none(0);
+  EXPECT_EQ(test::message_of<ConfigError>(
+                [&] { make_optimizer("sgd", none, {.groups = {{.match = "a"}}}); }),
             "optim.groups[0].match: \"a\" matches no parameter; the nearest name is none");
 }
 

@@ -1,4 +1,4 @@
-#include <xgrad/optim/plateau.hpp>
+#include <xgrad/optim/schedule.hpp>
 
 #include <gtest/gtest.h>
 

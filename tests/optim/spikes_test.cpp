@@ -1,4 +1,4 @@
-#include <xgrad/optim/spikes.hpp>
+#include <xgrad/optim/clip.hpp>
 
 #include <gtest/gtest.h>
 

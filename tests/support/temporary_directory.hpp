@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <xgrad/storage/disk/temporary_folder.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad::test {
 

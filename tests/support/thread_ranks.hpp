@@ -38,16 +38,13 @@ class ThreadRank final : public Ranks {
   std::unique_ptr<Transfer> begin_exchange(const void* from, const std::vector<Range>& to_rank,
                                            void* into, const std::vector<Range>& from_rank,
                                            std::size_t width) override {
-    struct Done final : Transfer {
-      void wait() override {}
-    };
     offer(from, to_rank);
     for (std::size_t r = 0; r < size(); ++r) {
       const Meeting::Offer& other = meeting_.offers[r];
       copy(other, (*other.ranges)[rank_], static_cast<char*>(into), from_rank[r], width);
     }
     meeting_.barrier.arrive_and_wait();
-    return std::make_unique<Done>();
+    return std::make_unique<Transfer>();
   }
 
   void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 
 namespace xgrad {
@@ -22,6 +20,9 @@ namespace {
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kSuffix = ".h5";
 constexpr std::size_t kFewest = 2;
+constexpr std::size_t kDigest = 64;  // digits of a digest in the manifest
+constexpr std::string_view kBetween = "  ";
+constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
 // A run that was stopped during a validation overwrites its checkpoint after that validation, and
 // lists only the second one.
@@ -68,12 +69,32 @@ template const std::int64_t& state_value(const Checkpoint&, const std::string&);
 template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
-SavedCheckpoint read_checkpoint(const InputFile& file, CheckpointKind kind) {
-  SavedCheckpoint saved;
-  saved.file = file.path();
-  saved.sha256 = check_sealed(file);
-  static_cast<Checkpoint&>(saved) = from_hdf5(file.read(0, file.size()), file.path(), kind);
-  return saved;
+std::string manifest_line(const std::string& name, std::string_view bytes) {
+  return to_hex(sha256(bytes)) + std::string(kBetween) + name;
+}
+
+void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256) {
+  directory.append(kManifest, sha256 + std::string(kBetween) + name);
+  directory.sync(kManifest);
+}
+
+std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line) {
+  const std::size_t name = kDigest + kBetween.size();
+  if (line.size() <= name || line.substr(kDigest, kBetween.size()) != kBetween ||
+      line.find_first_not_of("0123456789abcdef") != kDigest) {
+    return std::nullopt;
+  }
+  return std::pair<std::string, std::string>(line.substr(name), line.substr(0, kDigest));
+}
+
+std::map<std::string, std::string> read_manifest(const Folder& directory) {
+  std::map<std::string, std::string> digests;
+  if (!directory.holds(kManifest)) return digests;
+  Lines lines(directory.input(kManifest));
+  for (std::string line; lines.next(line);) {
+    if (const auto entry = parse_manifest_line(line)) digests[entry->first] = entry->second;
+  }
+  return digests;
 }
 
 SavedCheckpoint load_checkpoint(const std::string& path, CheckpointKind kind) {
@@ -112,8 +133,7 @@ std::vector<CheckpointFile> list_checkpoints(const Folder& directory) {
     const auto step = parse_checkpoint_name(name);
     if (step) files.push_back({directory.path_of(name), *step});
   }
-  std::sort(files.begin(), files.end(),
-            [](const CheckpointFile& a, const CheckpointFile& b) { return a.step < b.step; });
+  std::ranges::sort(files, {}, &CheckpointFile::step);
   return files;
 }
 
@@ -159,6 +179,46 @@ std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::u
     }
   }
   return removed;
+}
+
+fs::file_status status_of(const fs::path& path) {
+  std::error_code why;
+  const fs::file_status status = fs::status(path, why);
+  check<IoError>(status.type() != fs::file_type::none, clipped(path.string(), kMostOfPath), ": ",
+                 why.message());
+  return status;
+}
+
+void check_is_run(const Folder& folder) {
+  check<IoError>(folder.holds("config.toml"), folder.path(),
+                 " is not a run directory: it holds no config.toml");
+}
+
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
+                  PassOver which) {
+  FoundRun source;
+  SavedCheckpoint saved;
+  const fs::file_status status = status_of(path);
+  if (fs::is_directory(status)) {
+    const Folder folder(path);
+    check_is_run(folder);
+    source.directory = path;
+    saved = latest_checkpoint({folder, "checkpoints"}, which);
+  } else {
+    check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
+                   ": no such run directory or checkpoint");
+    saved = load_checkpoint(path);
+    const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+    if (folder.filename() == "checkpoints" &&
+        fs::exists(status_of(folder.parent_path() / "config.toml"))) {
+      source.directory = fs::proximate(folder.parent_path()).string();
+    }
+  }
+  source.config =
+      parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
+  source.file = saved.file;
+  source.checkpoint = std::move(saved);
+  return source;
 }
 
 }  // namespace xgrad

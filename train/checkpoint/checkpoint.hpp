@@ -1,20 +1,24 @@
-// Checkpoint: named tensors in a fixed order, and the state of a run. Each file format is a pair of
-// functions that write and read it.
+// Checkpoint: named tensors in a fixed order, and the state of a run; its file; the directory of
+// a run's checkpoints, with the manifest; and the run on disk.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
+#include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
 
 class InputFile;
+struct Batch;
 
 /// The saved state of a run, or only a model's weights.
 struct Checkpoint {
@@ -22,26 +26,31 @@ struct Checkpoint {
   /// "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> parameters = {};
   std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ... (failed_step.hpp)
+  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ...
   /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
   std::string config = {};  ///< resolved TOML, without execution keys
 };
 
-/// Name of the state entry that holds what the task learned from its data, such as a vocabulary. It
-/// is missing if the task learned nothing.
+/// Name of the state entry that holds what the task learned from its data, such as a vocabulary, if
+/// anything.
 inline constexpr const char* kLearned = "task";
-/// Name of the state entry of a run that was stopped during the validation of its last step. The
-/// resumed run validates that step first. All other runs lack the entry.
+/// Name of the state entry that only a run has that was stopped during the validation of its last
+/// step. The resumed run validates that step first.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
 /// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
-/// Contents of a file: a checkpoint that a run can resume from, or a failed step
-/// (failed_step.hpp). A failed step has the state entry "fault", and its tensors may contain NaN or
-/// infinity.
+/// Returns one line for each difference: the step, config keys, state entries, and tensors. Tensors
+/// differ if only one checkpoint has them, or in shape, type or numbers (the line says how many,
+/// the largest difference, and the largest difference in units in the last place). Empty if both
+/// checkpoints are equal to the bit.
+std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
+
+/// Contents of a file: a checkpoint that a run can resume from, or a failed step,
+/// which has the state entry "fault" and may contain NaN or infinity.
 enum class CheckpointKind { checkpoint, failed_step, any };
 /// The kind of a checkpoint in memory: checkpoint or failed_step.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
@@ -51,12 +60,10 @@ struct DigestedFile {
   std::string bytes;   ///< its contents
   std::string sha256;  ///< of the bytes, 64 hexadecimal digits
 };
-/// Returns the sealed HDF5 image. Identical checkpoints give identical bytes.
-/// docs/checkpoint-format.md describes the format.
-///
-/// Refuses to write what could not be loaded: throws CheckpointError if the format cannot hold a
-/// name, and NumericError if a tensor contains NaN or infinity (failed steps may) or the state
-/// contains NaN.
+/// Returns the sealed HDF5 image (docs/checkpoint-format.md). Identical checkpoints give identical
+/// bytes. Refuses to write what could not be loaded: throws CheckpointError if the format cannot
+/// hold a name, and NumericError if a tensor contains NaN or infinity (failed steps may) or the
+/// state contains NaN.
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
@@ -77,9 +84,46 @@ struct SavedCheckpoint : Checkpoint {
 
 /// Reads a file as from_hdf5() does. Takes it into memory only after checking its seal and, in
 /// blocks, its digest; if the seal is not valid, reads only both ends. Throws as from_hdf5(), and
-/// IoError.
+/// IoError, also if the file changes meanwhile.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
+
+/// A failed step is the checkpoint before the step and the batches that the step read, so that
+/// `xgrad replay` can run it again.
+///
+/// Returns `before` with the step's micro-batches, without the optimizer's tensors, and with the
+/// reason for the failure as the state entry "fault".
+Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
+                       const std::string& fault);
+
+/// Returns the micro-batches of a failed step. Throws CheckpointError if a micro-batch lacks its
+/// input, or contains an invalid id, target or mask.
+std::vector<Batch> batches_of(const Checkpoint& failed);
+
+/// The file name of a failed step: "fault-0000001200.h5" for step 1200.
+std::string failed_step_name(std::uint64_t step);
+
+/// The manifest of a run: digest and name of each checkpoint that the run published, and of the
+/// certificate of its gradients, one per line, as `sha256sum --check --ignore-missing` reads them.
+/// Its file name, in the directory of the checkpoints.
+inline constexpr const char* kManifest = "manifest.sha256";
+
+/// File name of the certificate of a run's gradients, in the run's directory.
+inline constexpr const char* kCertificate = "gradcheck.json";
+/// The same in the manifest.
+inline constexpr const char* kListedCertificate = "../gradcheck.json";
+
+/// Returns the line of a file.
+std::string manifest_line(const std::string& name, std::string_view bytes);
+/// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
+/// publishing the file: if the run dies in between, the manifest lists a file that does not exist,
+/// which is harmless; an unlisted file would not be. Throws IoError.
+void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
+/// Parses a line, without its line feed, into name and digest; nothing for any other text.
+std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
+/// Reads the digest of each name; none if there is no manifest. Skips malformed lines, such as
+/// zeros after a power failure. Throws IoError.
+std::map<std::string, std::string> read_manifest(const Folder& directory);
 
 /// The run whose manifest lists a file did not save it in this form.
 struct UnsavedError : CheckpointError {
@@ -105,20 +149,19 @@ std::string checkpoint_name(std::uint64_t step);
 /// Returns the step in a name of that form; nothing for any other name.
 std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
 
-/// A file with the name of a checkpoint.
+/// A file with the name of the checkpoint of a step.
 struct CheckpointFile {
   std::string path;    ///< path of the file
   std::uint64_t step;  ///< step in its name
 };
 
-/// Lists the files of a directory that have names of checkpoints, by ascending step, without
-/// opening them. Throws IoError.
+/// Lists the files of a directory that have names of checkpoints, by ascending step. Throws
+/// IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
 /// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
 /// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
-
 /// Loads the checkpoint with the highest step that is not passed over. Throws CheckpointError,
 /// which says what is wrong with a few, if there is none; IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
@@ -127,5 +170,26 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = Pass
 /// `keep` (at least 2) and that of `best_step`. Counts and removes only files that the manifest
 /// lists. Call it under the lock after publishing a new checkpoint. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
+
+/// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
+/// tell, for example because the path is too long.
+std::filesystem::file_status status_of(const std::filesystem::path& path);
+
+/// Throws IoError unless the folder holds a config.toml, as every run directory does.
+void check_is_run(const Folder& folder);
+
+/// A run on disk, with one of its checkpoints.
+struct FoundRun {
+  std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
+  std::string file;       ///< path of the checkpoint: the named one, or the newest that verifies
+  Checkpoint checkpoint;  ///< contents of that file
+  Config config;          ///< config in the checkpoint, with the overrides
+};
+
+/// Loads a run directory's newest checkpoint that is not passed over, or the checkpoint at `path`,
+/// and applies the overrides to its config. Throws CheckpointError also if the run's manifest lists
+/// another digest for the file; IoError, ConfigError.
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
+                  PassOver which = PassOver::damaged);
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-#include <xgrad/train/checkpoint/difference.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include <fmt/format.h>
 
@@ -36,9 +36,8 @@ std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
     if (std::memcmp(&x, &y, sizeof x) == 0) continue;
     ++count;
     largest = std::max(largest, std::abs(double(x) - double(y)));
-    const std::int64_t p = place_of(x), q = place_of(y);
-    ulps = std::max(
-        ulps, p > q ? std::uint64_t(p) - std::uint64_t(q) : std::uint64_t(q) - std::uint64_t(p));
+    const auto [p, q] = std::minmax({place_of(x), place_of(y)});
+    ulps = std::max(ulps, std::uint64_t(q) - std::uint64_t(p));
   }
   if (count == 0) return "";
   return fmt::format("{} of {} numbers differ, by at most {:.3g} and {} ulp", count, a.size(),
@@ -73,20 +72,21 @@ void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
   }
 }
 
-std::string text_of(const StateValue& value) {
-  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
-}
-
 void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
-  std::map<std::string, StateValue> others = b.state;
+  const auto text_of = [](const Checkpoint& c, const std::string& name) -> std::string {
+    const auto found = c.state.find(name);
+    if (found == c.state.end()) return "nothing";
+    return std::visit([](const auto& v) { return fmt::format("{}", v); }, found->second);
+  };
+  const auto add = [&](const std::string& name) {
+    lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(a, name), text_of(b, name)));
+  };
   for (const auto& [name, value] : a.state) {
-    const auto other = others.extract(name);
-    if (!other.empty() && other.mapped() == value) continue;
-    lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(value),
-                                other.empty() ? "nothing" : text_of(other.mapped())));
+    const auto other = b.state.find(name);
+    if (other == b.state.end() || other->second != value) add(name);
   }
-  for (const auto& [name, value] : others) {
-    lines.push_back(fmt::format("state {}: nothing -> {}", name, text_of(value)));
+  for (const auto& [name, value] : b.state) {
+    if (!a.state.contains(name)) add(name);
   }
 }
 

@@ -1,10 +1,11 @@
-#include <xgrad/train/checkpoint/failed_step.hpp>
-
+// A failed step as a file: its batches as tensors.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 namespace xgrad {
 

@@ -1,12 +1,11 @@
 // Writes and reads the sealed HDF5 image of a checkpoint. docs/checkpoint-format.md describes it.
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <map>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
@@ -20,6 +19,7 @@ constexpr const char* kStep = "/trainer/step";
 constexpr const char* kWriter = "/trainer/writer";
 constexpr const char* kConfig = "/trainer/config";
 constexpr const char* kState = "/trainer/state";
+const std::string kStates = "/trainer/state/";  // before the name of an entry
 constexpr std::size_t kNameLimit = 1000;
 // Bounds the memory of the module, the header and the names of a tensor while they are written.
 constexpr std::size_t kTensorBytes = 4096;
@@ -66,11 +66,6 @@ std::string path_of(const List& list, const std::string& name) {
   return group + "/" + member;
 }
 
-std::string state_path(const std::string& name) {
-  check_name(name);
-  return std::string(kState) + "/" + name;
-}
-
 /// Paths of objects; true for groups, false for datasets.
 using Places = std::map<std::string, bool>;
 
@@ -94,9 +89,7 @@ void add_places(const List& list, const Names& names, Places& places) {
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
-  const bool is_number =
-      real == nullptr || is_finite_bits(*real) || (std::bit_cast<std::uint64_t>(*real) << 12) == 0;
-  check<Exception>(is_number, "state ", name, " is NaN");
+  check<Exception>(real == nullptr || !std::isnan(*real), "state ", name, " is NaN");
 }
 
 void check_text(const std::string& name, const std::string& text) {
@@ -147,20 +140,14 @@ std::string write_image(const Checkpoint& checkpoint) {
   for (const auto& [name, value] : checkpoint.state) {
     check_state<NumericError>(name, value);
     if (const auto* text = std::get_if<std::string>(&value)) check_text("state " + name, *text);
-    file.value(state_path(name), value);
+    check_name(name);
+    file.value(kStates + name, value);
   }
   std::string image = file.take_image();
   // Another version of libhdf5 may write something that our reader does not support. Find out
   // before the run depends on the file.
   read_hdf5(image);
   return image;
-}
-
-/// Returns "epoch" for "/trainer/state/epoch"; nothing for other paths.
-std::optional<std::string> state_name(const std::string& path) {
-  const std::string prefix = std::string(kState) + "/";
-  if (!path.starts_with(prefix)) return std::nullopt;
-  return path.substr(prefix.size());
 }
 
 void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_minor) {
@@ -171,7 +158,7 @@ void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_mi
                            group ? "group" : "dataset");
   }
   for (const auto& [path, dataset] : found) {
-    const bool state = state_name(path) && dataset;
+    const bool state = dataset && path.starts_with(kStates);
     const bool later = newer_minor && path.starts_with("/trainer/");
     check<CheckpointError>(state || later || wanted.contains(path), path,
                            " does not belong in a checkpoint");
@@ -196,10 +183,10 @@ Names read_names(const Hdf5Objects& objects, const std::string& path) {
 std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
   std::map<std::string, StateValue> state;
   for (const auto& [path, dataset] : objects) {
-    const std::optional<std::string> name = state_name(path);
-    if (!name || !dataset) continue;
-    check_name(*name);
-    check_state<CheckpointError>(*name, state[*name] = dataset->value());
+    if (!dataset || !path.starts_with(kStates)) continue;
+    const std::string name = path.substr(kStates.size());
+    check_name(name);
+    check_state<CheckpointError>(name, state[name] = dataset->value());
   }
   return state;
 }
@@ -238,7 +225,86 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   return checkpoint;
 }
 
+constexpr std::string_view kMagic = "XGRADCK1";
+constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a seal
+
+/// Throws an error that says what a file without a seal is.
+[[noreturn]] void refuse_unsealed(std::string_view start, std::uint64_t size) {
+  check<CheckpointError>(size > 0, "is empty, 0 bytes");
+  check<CheckpointError>(
+      !start.starts_with(kHdf5Signature),
+      "changed since xgrad wrote it, cut short, or not written by xgrad: an HDF5 file "
+      "without xgrad's seal at its end (programs that open it for writing cut the seal off)");
+  check<CheckpointError>(size >= kSealSize, "too short for a checkpoint: ", size,
+                         " bytes, and a seal alone has ", kSealSize);
+  detail::fail<CheckpointError>("not a checkpoint of xgrad: neither an HDF5 file nor sealed");
+}
+
+/// Checks the seal by the first and last kSealSize bytes of a file of `size` bytes, or the whole
+/// file if it is shorter.
+void check_ends(std::string_view start, std::string_view seal, std::uint64_t size) {
+  if (size < kSealSize || !seal.starts_with(kMagic)) refuse_unsealed(start, size);
+  check<CheckpointError>(seal.substr(kDigested) == sha256(seal.substr(0, kDigested)),
+                         "damaged: the seal does not match its own digest");
+  const std::uint64_t major = little_endian(seal, 8, 4), minor = little_endian(seal, 12, 4);
+  check<NewerFormatError>(major <= kFormatMajor, "needs a newer xgrad: written by format ", major,
+                          ".", minor, "; this one reads format ", kFormatMajor, ".x");
+  check<CheckpointError>(major == kFormatMajor, "written by format ", major, ".", minor,
+                         "; this xgrad reads format ", kFormatMajor, ".x");
+  const std::uint64_t sealed = little_endian(seal, 16, 8), payload = size - kSealSize;
+  check<CheckpointError>(sealed == payload, "damaged: the seal is for ", sealed,
+                         " bytes, but the file has ", payload);
+}
+
+void check_payload(std::string_view seal, const Sha256& digest) {
+  check<CheckpointError>(seal.substr(32, kDigest) == digest,
+                         "damaged: the payload's SHA-256 is not the one in the seal");
+}
+
+/// What `read` returns, with the origin in its errors.
+template <class Read>
+auto naming(const std::string& origin, const Read& read) try {
+  return read();
+} catch (const NewerFormatError& error) {
+  detail::fail<NewerFormatError>(origin, ": ", error.what());
+} catch (const CheckpointError& error) {
+  detail::fail<CheckpointError>(origin, ": ", error.what());
+}
+
 }  // namespace
+
+std::string make_seal(const Sealed& content, const Sha256& digest) {
+  std::string seal = std::string(kMagic) + to_little_endian(content.major, 4) +
+                     to_little_endian(content.minor, 4) + to_little_endian(content.payload.size()) +
+                     to_little_endian(content.step) + digest;
+  seal.resize(kDigested);
+  return seal + sha256(seal);
+}
+
+Sealed parse_seal(std::string_view file) {
+  const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
+  const std::string_view seal = file.substr(payload);
+  check_ends(file.substr(0, kSealSize), seal, file.size());
+  return {file.substr(0, payload), std::uint32_t(little_endian(seal, 8, 4)),
+          std::uint32_t(little_endian(seal, 12, 4)), little_endian(seal, 24, 8)};
+}
+
+Sealed open_seal(std::string_view file) {
+  const Sealed sealed = parse_seal(file);
+  check_payload(file.substr(sealed.payload.size()), sha256(sealed.payload));
+  return sealed;
+}
+
+std::string check_sealed(const InputFile& file) {
+  const std::size_t size = std::min<std::uint64_t>(file.size(), kSealSize);
+  const std::string seal = file.read(file.size() - size, size);
+  check_ends(file.read(0, size), seal, file.size());
+  Sha256Stream digest;
+  digest.add(file, file.size() - kSealSize);
+  check_payload(seal, digest.value());
+  digest.add(seal);
+  return to_hex(digest.value());
+}
 
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint) try {
   DigestedFile file{write_image(checkpoint), {}};
@@ -268,10 +334,18 @@ std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t 
   return bytes + kTensor * tensors + text + kFixed + kSealSize;
 }
 
-Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, CheckpointKind kind) try {
-  return read_image(open_seal(bytes), kind);
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>(origin, ": ", error.what());
+Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, CheckpointKind kind) {
+  return naming(origin, [&] { return read_image(open_seal(bytes), kind); });
+}
+
+// Hashed in blocks before it is in memory, and not again there.
+SavedCheckpoint read_checkpoint(const InputFile& file, CheckpointKind kind) {
+  return naming(file.path(), [&] {
+    const std::string sha256 = check_sealed(file);
+    const std::string bytes = file.read(0, file.size());
+    check<IoError>(!file.has_changed(), file.path(), ": changed while it was read");
+    return SavedCheckpoint{read_image(parse_seal(bytes), kind), file.path(), sha256};
+  });
 }
 
 }  // namespace xgrad

@@ -1,17 +1,5 @@
-// The seal: the last 512 bytes of a checkpoint, which protect all bytes before them.
-//
-//   offset  size  content (integers little-endian)
-//        0     8  magic "XGRADCK1"
-//        8     4  format, major: another major is another layout
-//       12     4  format, minor: a higher minor adds objects under /trainer that old readers skip
-//       16     8  length of the payload, which starts at byte 0 of the file
-//       24     8  step
-//       32    32  SHA-256 of the payload
-//       64   416  zero
-//      480    32  SHA-256 of the 480 bytes before
-//
-// The seal is at the end because HDF5 readers look for their signature at byte 0 and ignore bytes
-// after their data.
+// The seal: the last 512 bytes of a checkpoint, which protect all bytes before them
+// (docs/checkpoint-format.md). HDF5 readers ignore bytes after their data.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +28,18 @@ struct Sealed {
   std::uint64_t step = 0;
 };
 
-/// Returns the 512 bytes to append to a payload with this digest.
+/// Returns the bytes to append to a payload with this digest.
 std::string make_seal(const Sealed& content, const Sha256& digest);
 
-/// Returns the payload of a whole file as a view into it. Throws NewerFormatError if the seal's own
-/// digest is right and the major version is a later one; CheckpointError, which says what kind of
-/// file it is, unless the seal's own digest, the major version, the payload's length and digest are
-/// right.
+/// Returns what the seal of a whole file says, and its payload as a view into it. Throws
+/// NewerFormatError if the seal's own digest is right and the major version is a later one;
+/// CheckpointError, which says what kind of file it is, unless the seal's own digest, the major
+/// version and the payload's length are right. Does not look at the payload.
+Sealed parse_seal(std::string_view file);
+/// The same, and checks the payload's digest.
 Sealed open_seal(std::string_view file);
-
-/// Checks a file as open_seal() does, with its path in errors, and returns the SHA-256 of all its
-/// bytes as text. Holds little of it in memory. If the seal is not valid, reads only both ends.
-/// Throws IoError.
+/// Checks a file as open_seal() does, and returns the SHA-256 of all its bytes as text. Holds
+/// little of it in memory. If the seal is not valid, reads only both ends. Throws IoError.
 std::string check_sealed(const InputFile& file);
 
 }  // namespace xgrad

@@ -133,14 +133,11 @@ Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
   if (const auto learned = checkpoint.state.find(kLearned); learned != checkpoint.state.end()) {
     weights.state.insert(*learned);
   }
-  std::map<std::string_view, const AnyTensor*> means;
+  std::map<std::string_view, AnyTensor*> places;
+  for (NamedTensor& t : weights.parameters) places[t.name] = &t.tensor;
   for (const NamedTensor& t : checkpoint.optimizer) {
-    const std::string_view name = averaged(t.name);
-    if (!name.empty() && !raw) means[name] = &t.tensor;
-  }
-  for (NamedTensor& t : weights.parameters) {
-    const auto mean = means.find(t.name);
-    if (mean != means.end()) t.tensor = *mean->second;
+    const auto place = places.find(averaged(t.name));
+    if (!raw && place != places.end()) *place->second = t.tensor;
   }
   return weights;
 }
@@ -148,10 +145,8 @@ Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
 template <class T>
 std::string too_large(const NamedTensor& tensor) {
   const auto exceeds = [](auto x) { return std::abs(x) > std::numeric_limits<T>::max(); };
-  const bool any =
-      std::visit([&](const auto& x) { return std::any_of(x.data(), x.data() + x.size(), exceeds); },
-                 tensor.tensor);
-  if (!any) return "";
+  const auto any = [&](const auto& x) { return std::any_of(x.begin(), x.end(), exceeds); };
+  if (!std::visit(any, tensor.tensor)) return "";
   return "\n  too large for " + (kScalarName<T> + (": parameter " + tensor.name));
 }
 

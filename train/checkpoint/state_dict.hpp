@@ -7,7 +7,7 @@
 
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
 namespace xgrad {

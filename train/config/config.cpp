@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -12,13 +11,11 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/train/config/consistency.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/config/parts.hpp>
 #include <xgrad/train/config/toml.hpp>
 
-// A config is read in three steps: parse_document() gives the assignments of a text, resolve()
-// those that count, and Validator the values of their keys.
+// A config is read in three steps: parse_document() gives the assignments of a text, Resolved holds
+// those that count, and Validator sets the values of their keys.
 namespace xgrad {
 
 namespace {
@@ -39,17 +36,13 @@ constexpr std::size_t kMostQuoted = 200;    // bytes of an override or a key in 
 struct Resolved {
   std::string origin;
   ConfigWriter writer;
-  std::map<std::string, Place> sections;
-  std::map<std::string, Assignment> assignments;  // by "section.key"
+  std::map<std::string, Place> sections = {};
+  std::map<std::string, Assignment> assignments = {};  // by "section.key"
   const TaskEntry* task = nullptr;
 };
 
 bool is_overridden(const Assignment& a) {
   return a.key_place.override.has_value();
-}
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 const Assignment* find(const Resolved& given, const std::string& name) {
@@ -67,9 +60,8 @@ const std::string* text_of(const Assignment& a) {
 std::string chosen(const Resolved& given, const std::string& section) {
   const char* key = detail::choosing_key(section);
   const Assignment* a = find(given, section + "." + key);
-  const std::string* name = a ? text_of(*a) : nullptr;
-  return name ? *name
-              : std::get<std::string>(*detail::find_config_key(section, key)->get(Config()));
+  if (const std::string* name = a ? text_of(*a) : nullptr) return *name;
+  return std::get<std::string>(*detail::find_config_key(section, key)->get(Config()));
 }
 
 // Whether a run's own config has a part there that another program added.
@@ -88,7 +80,7 @@ void collect(Document document, Resolved& given, Problems& problems) {
   const std::vector<std::string>& sections = detail::config_sections();
   std::set<std::string> unknown;
   const auto is_section = [&](const std::string& name, const Place& place) {
-    if (contains(sections, name)) return true;
+    if (detail::contains(sections, name)) return true;
     if (unknown.insert(name).second) {
       problems.push_back({place, name, "unknown section" + detail::suggest_section(name)});
     }
@@ -99,7 +91,7 @@ void collect(Document document, Resolved& given, Problems& problems) {
   for (Assignment& a : document.assignments) {
     if (a.section.empty()) {
       problems.push_back({a.key_place, a.key,
-                          contains(sections, a.key)
+                          detail::contains(sections, a.key)
                               ? "is a section, written [" + a.key + "]"
                               : "is outside of every section" + detail::suggest_anywhere(a.key)});
     } else if (is_section(a.section, a.key_place)) {
@@ -112,10 +104,9 @@ void collect(Document document, Resolved& given, Problems& problems) {
 // "train.steps=10" on a command line wins, even if the file sets train.epochs.
 void let_overrides_choose_the_length(Resolved& given) {
   const Assignment *steps = find(given, "train.steps"), *epochs = find(given, "train.epochs");
-  if (steps == nullptr || epochs == nullptr || is_overridden(*steps) == is_overridden(*epochs)) {
-    return;
+  if (steps && epochs && is_overridden(*steps) != is_overridden(*epochs)) {
+    given.assignments.erase(is_overridden(*steps) ? "train.epochs" : "train.steps");
   }
-  given.assignments.erase(is_overridden(*steps) ? "train.epochs" : "train.steps");
 }
 
 void find_the_task(Resolved& given, Problems& problems) {
@@ -129,15 +120,16 @@ void find_the_task(Resolved& given, Problems& problems) {
   }
   const std::string* name = text_of(*a);
   if (name == nullptr || name->find('\0') != name->npos) return;  // Validator reports it
-  for (const TaskEntry& entry : tasks()) {
-    if (entry.name == *name) given.task = &entry;
+  const auto entry = std::ranges::find(tasks(), *name, &TaskEntry::name);
+  if (entry != tasks().end()) {
+    given.task = &*entry;
+  } else if (given.writer == ConfigWriter::xgrad && !is_overridden(*a)) {
+    problems.push_back({a->value_place, "task.name", unknown_here("task " + excerpt(*name))});
+  } else {
+    problems.push_back({a->value_place, "task.name",
+                        "there is no task " + excerpt(*name) + "; there are " +
+                            joined(nearest_first(*name, names))});
   }
-  if (given.task != nullptr) return;
-  const bool stored = given.writer == ConfigWriter::xgrad && !is_overridden(*a);
-  problems.push_back({a->value_place, "task.name",
-                      stored ? unknown_here("task " + excerpt(*name))
-                             : "there is no task " + excerpt(*name) + "; there are " +
-                                   joined(nearest_first(*name, names))});
 }
 
 // Drops keys that the chosen optimizer or schedule does not use. "optim.name=sgd" on a command
@@ -161,16 +153,6 @@ void leave_out_keys_of_others(Resolved& given, Problems& problems) {
   });
 }
 
-Resolved resolve(Document document, const std::string& origin, ConfigWriter writer,
-                 Problems& problems) {
-  Resolved given{origin, writer, {}, {}};
-  collect(std::move(document), given, problems);
-  let_overrides_choose_the_length(given);
-  find_the_task(given, problems);
-  leave_out_keys_of_others(given, problems);
-  return given;
-}
-
 // Sets the keys of a config to the values assigned, and collects what is wrong with them.
 class Validator {
  public:
@@ -181,14 +163,23 @@ class Validator {
     // A preset sets defaults, so it comes before the keys that the config sets.
     if (const Assignment* preset = find(given_, "model.preset")) {
       if (given_.writer == ConfigWriter::xgrad) {
-        problems_.push_back({preset->key_place, "model.preset",
-                             "has no effect on a run's own config, which has every key; change "
-                             "the keys themselves"});
+        complain(preset->key_place, "model.preset",
+                 "has no effect on a run's own config, which has every key; change the keys "
+                 "themselves");
       }
       set(*preset);
     }
     for (const auto& [name, assignment] : given_.assignments) {
       if (name != "model.preset") set(assignment);
+    }
+    const auto changes_bits = [](const auto& entry) {
+      const ConfigKey* key = detail::find_config_key(entry.second.section, entry.second.key);
+      return is_overridden(entry.second) && !(key != nullptr && key->execution);
+    };
+    const Assignment* hash = find(given_, "expect.sha256");
+    if (hash != nullptr && !is_overridden(*hash) &&
+        std::any_of(given_.assignments.begin(), given_.assignments.end(), changes_bits)) {
+      config_.expect.sha256.reset();
     }
     for (const detail::Inconsistency& broken : detail::inconsistencies(config_)) report(broken);
     // A run can be read without its hooks.
@@ -198,14 +189,17 @@ class Validator {
   }
 
  private:
+  void complain(const Place& place, const std::string& key, const std::string& text) {
+    problems_.push_back({place, key, text});
+  }
+
   void set(const Assignment& a) {
     if (a.section == "optim" && a.key == "groups") return set_groups(a);
+    const std::string name = a.section + "." + a.key;
     const ConfigKey* key = detail::find_config_key(a.section, a.key);
     if (has_part_of_another(given_, a)) {
       if (a.key == detail::choosing_key(a.section) && a.section != "log") {
-        problems_.push_back({a.value_place, a.section + "." + a.key,
-                             unknown_here(excerpt(chosen(given_, a.section)))});
-        return;
+        return complain(a.value_place, name, unknown_here(excerpt(chosen(given_, a.section))));
       }
       if (key == nullptr) return;  // a key of that part
     }
@@ -215,24 +209,21 @@ class Validator {
     }
     if (a.section == "task" && given_.task == nullptr) return;  // that is reported itself
     const auto& options = given_.task ? given_.task->options : std::vector<OptionSpec>();
-    for (const OptionSpec& spec : options) {
-      if (a.section != "task" || spec.name != a.key) continue;
-      if (const auto value = checked(a, spec)) config_.task_options[a.key] = *value;
+    const auto spec = std::ranges::find(options, a.key, &OptionSpec::name);
+    if (a.section == "task" && spec != options.end()) {
+      if (const auto value = checked(a, *spec)) config_.task_options[a.key] = *value;
       return;
     }
     const bool shown = problems_.size() < kMostProblems;
-    problems_.push_back(
-        {a.key_place, a.section + "." + a.key,
-         "unknown key" + (shown ? detail::suggest_key(a.section, a.key, options) : "")});
+    complain(a.key_place, name,
+             "unknown key" + (shown ? detail::suggest_key(a.section, a.key, options) : ""));
   }
 
   void set_groups(const Assignment& a) {
     const auto* found = std::get_if<detail::Tables>(&a.value);
     if (found == nullptr) {
-      problems_.push_back(
-          {a.value_place, "optim.groups",
-           "must be an array of tables, as [{match = \"embedding.*\", lr_scale = 0.1}]"});
-      return;
+      return complain(a.value_place, "optim.groups",
+                      "must be an array of tables, as [{match = \"embedding.*\", lr_scale = 0.1}]");
     }
     for (const auto& table : found->tables) {
       const std::string name = "optim.groups[" + std::to_string(config_.optim.groups.size()) + "]";
@@ -241,8 +232,9 @@ class Validator {
         entry.section = name;
         set_group_key(group, entry);
       }
-      if (group.match.empty() && !wrong_.contains(name + ".match"))
-        problems_.push_back({a.key_place, name + ".match", "is missing"});
+      if (group.match.empty() && !wrong_.contains(name + ".match")) {
+        complain(a.key_place, name + ".match", "is missing");
+      }
     }
   }
 
@@ -254,23 +246,25 @@ class Validator {
       if (const auto value = checked(a, key.spec)) key.set(group, *value);
       return;
     }
-    problems_.push_back({a.key_place, a.section + "." + a.key,
-                         a.key == "lr" ? "unknown key; the factor of optim.lr is lr_scale"
-                                       : "unknown key; there are " + joined(names)});
+    complain(a.key_place, a.section + "." + a.key,
+             a.key == "lr" ? "unknown key; the factor of optim.lr is lr_scale"
+                           : "unknown key; there are " + joined(names));
   }
 
   // The value of a key, if it may have it. A relative path is relative to the config's folder or,
   // on the command line, to the working directory.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
-    const std::string must = std::string(", must be ") + type_name(spec.fallback);
     const auto* array = std::get_if<detail::Tables>(&a.value);
     std::string wrong;
     if (const auto* unusable = std::get_if<detail::Unusable>(&a.value)) {
-      wrong = "is " + unusable->what + must;
+      wrong = "is " + unusable->what;
     } else if (array && array->tables.empty() && std::holds_alternative<Numbers>(spec.fallback)) {
       return Numbers();
     } else if (array) {
-      wrong = (array->tables.empty() ? "is an array" : "is an array of tables") + must;
+      wrong = array->tables.empty() ? "is an array" : "is an array of tables";
+    }
+    if (!wrong.empty()) {
+      wrong += std::string(", must be ") + type_name(spec.fallback);
     } else {
       OptionValue value = std::get<OptionValue>(a.value);
       wrong = problem(spec, value);
@@ -283,7 +277,7 @@ class Validator {
       if (wrong.empty()) return value;
     }
     const std::string name = a.section + "." + a.key;
-    problems_.push_back({a.value_place, name, wrong});
+    complain(a.value_place, name, wrong);
     wrong_.insert(name);
     return std::nullopt;
   }
@@ -291,14 +285,13 @@ class Validator {
   // Reports the rule at its first key that is given; not at all if one of its keys is invalid
   // itself.
   void report(const detail::Inconsistency& broken) {
-    const auto is_wrong = [this](const std::string& key) { return wrong_.contains(key); };
-    if (std::any_of(broken.keys.begin(), broken.keys.end(), is_wrong)) return;
+    if (std::ranges::any_of(broken.keys, [&](auto& key) { return wrong_.contains(key); })) return;
     const auto section = given_.sections.find(broken.keys[0].substr(0, broken.keys[0].find('.')));
     Place place = section == given_.sections.end() ? Place() : section->second;
     for (auto key = broken.keys.rbegin(); key != broken.keys.rend(); ++key) {
       if (const Assignment* a = find(given_, *key)) place = a->value_place;
     }
-    problems_.push_back({place, broken.keys[0], broken.text});
+    complain(place, broken.keys[0], broken.text);
   }
 
   const Resolved& given_;
@@ -309,21 +302,19 @@ class Validator {
 
 void check_none(Problems problems, const std::string& origin) {
   if (problems.empty()) return;
-  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
-    return std::tuple(a.place.override.has_value(), a.place.line, a.place.column) <
-           std::tuple(b.place.override.has_value(), b.place.line, b.place.column);
-  });
+  std::ranges::stable_sort(problems, {}, [](const Problem& p) { return p.place.order(); });
   std::vector<std::string> lines;
   for (const auto& [place, key, text] : problems) {
     if (lines.size() == kMostProblems) {
       lines.push_back("and " + std::to_string(problems.size() - kMostProblems) + " more");
       break;
     }
-    lines.push_back(
-        (place.override
-             ? "override '" + escaped(clipped(*place.override, kMostQuoted)) + "'"
-             : origin + ":" + std::to_string(place.line) + ":" + std::to_string(place.column)) +
-        ": " + escaped(clipped(key, kMostQuoted) + (key.empty() ? "" : ": ") + text));
+    const std::string at =
+        place.override
+            ? "override '" + escaped(clipped(*place.override, kMostQuoted)) + "'"
+            : origin + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    lines.push_back(at + ": " +
+                    escaped(clipped(key, kMostQuoted) + (key.empty() ? "" : ": ") + text));
   }
   throw ConfigError(joined(lines, "\n"));
 }
@@ -338,7 +329,11 @@ Config parse_config(const std::string& text, const std::string& origin,
     detail::parse_override(overrides[i], unsigned(i), document);
   }
   Problems problems = std::move(document.problems);
-  const Resolved given = resolve(std::move(document), origin, writer, problems);
+  Resolved given{origin, writer};
+  collect(std::move(document), given, problems);
+  let_overrides_choose_the_length(given);
+  find_the_task(given, problems);
+  leave_out_keys_of_others(given, problems);
   Config config = Validator(given, problems).config();
   check_none(std::move(problems), origin);
   return config;
@@ -346,16 +341,15 @@ Config parse_config(const std::string& text, const std::string& origin,
 
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
                    ConfigWriter writer) {
-  const auto text = [&] {
-    try {
-      return read_file(path, detail::kMostConfigBytes);
-    } catch (const IoError& error) {
-      // A run's own file, so it is not an error in the user's config.
-      if (writer == ConfigWriter::xgrad) throw;
-      throw ConfigError(error.what());
-    }
-  };
-  return parse_config(text(), path, overrides, writer);
+  std::string text;
+  try {
+    text = read_file(path, detail::kMostConfigBytes);
+  } catch (const IoError& error) {
+    // A run's own file, so it is not an error in the user's config.
+    if (writer == ConfigWriter::xgrad) throw;
+    throw ConfigError(error.what());
+  }
+  return parse_config(text, path, overrides, writer);
 }
 
 }  // namespace xgrad

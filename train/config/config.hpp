@@ -1,6 +1,5 @@
 // Config: all settings of a run, read from one TOML file. Here are their types and defaults; the
-// tables in model_keys.cpp, train_keys.cpp and small_sections.cpp have their words, ranges and
-// help.
+// tables in model_keys.cpp and section_keys.cpp have their words, ranges and help.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,8 @@
 #include <vector>
 
 #include <xgrad/data/options.hpp>
-#include <xgrad/optim/groups.hpp>
+#include <xgrad/optim/optimizers.hpp>
+#include <xgrad/optim/schedule.hpp>
 
 namespace xgrad {
 
@@ -59,31 +59,19 @@ struct ModelConfig {
   Options own = {};         ///< keys of a kind that the program added
 };
 
-/// [optim]
-struct OptimConfig {
+/// [optim]; weight decay does not apply to biases, norms and embeddings.
+struct OptimConfig : OptimizerOptions {
+  OptimConfig() : OptimizerOptions{.weight_decay = 0.01, .momentum = 0.9} {}
+
   std::string name = "adamw";  ///< one of optimizer_names()
   double lr = 1e-3;            ///< peak learning rate
-  double beta1 = 0.9;          ///< for adam, adamw and lion
-  double beta2 = 0.999;        ///< for adam, adamw and lion
-  double eps = 1e-8;           ///< for adam, adamw, adagrad and rmsprop: added to the denominator
-  double weight_decay = 0.01;  ///< does not apply to biases, norms and embeddings
-  double momentum = 0.9;       ///< for sgd
-  bool nesterov = false;       ///< for sgd
-  double alpha = 0.99;         ///< for rmsprop
-  std::vector<ParameterGroup> groups;  ///< settings for some of the parameters
-  Options own = {};                    ///< keys of an optimizer that the program added
+  Options own = {};            ///< keys of an optimizer that the program added
 };
 
 /// [schedule]
-struct ScheduleConfig {
+struct ScheduleConfig : ScheduleOptions {
   std::string name = "cosine";  ///< one of schedule_names()
   std::uint64_t warmup = 0;     ///< steps
-  double final = 0.0;           ///< final learning rate, as a fraction of optim.lr
-  double power = 1.0;           ///< for polynomial: the exponent
-  std::uint64_t every = 0;      ///< for step: steps between drops
-  double gamma = 0.1;           ///< for step and plateau: factor of a drop
-  double decay = 0.2;  ///< for wsd: fraction of the steps after warm-up with a falling rate
-  double div = 25.0;   ///< for one_cycle: the rate starts at optim.lr / div
   std::uint64_t patience = 10;  ///< for plateau: evaluations without improvement before a drop
   Options own = {};             ///< keys of a schedule that the program added
 };
@@ -126,11 +114,6 @@ struct TrainConfig {
   std::string precision = "float";  ///< arithmetic
 };
 
-/// [mpi]: for several processes
-struct MpiConfig {
-  double timeout = 60;  ///< seconds after which a process that does not answer ends the run
-};
-
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
   std::optional<double> accuracy;        ///< minimum on the test split
@@ -152,6 +135,8 @@ struct ExpectConfig {
   /// Maximum step of the first validation at which all claims about metrics hold.
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
+  /// The state_hash() after the last step. Overrides of keys that change results drop it.
+  std::optional<std::string> sha256;
 };
 
 /// All settings of a run.
@@ -165,11 +150,22 @@ struct Config {
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
   bool log_tensorboard = false;  ///< [log] tensorboard
   bool log_csv = false;          ///< [log] csv
+  bool log_digests = false;      ///< [log] digests
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
   Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
-  MpiConfig mpi;                 ///< several processes
+  double mpi_timeout = 60;       ///< [mpi] timeout: seconds without an answer that end the run
   ExpectConfig expect;           ///< claims about the result
+};
+
+/// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
+struct PartEntry {
+  std::string name;                      ///< its name: lower-case letters, digits and _
+  std::string help;                      ///< one sentence
+  std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
+  /// Keys of its section that it reads as well, among those of built-in parts. A config that sets
+  /// others is refused.
+  std::vector<std::string> keys = {};
 };
 
 /// Who wrote a config: a user, or xgrad, which stores one in each run.

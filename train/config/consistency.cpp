@@ -1,4 +1,4 @@
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 #include <algorithm>
 #include <climits>
@@ -12,20 +12,17 @@ namespace xgrad::detail {
 namespace {
 
 // Collects the rules that a config breaks.
-class Refusals {
- public:
+struct Refusals {
+  std::vector<Inconsistency> broken = {};
+
   // The message is about the first key and made of `parts`.
   template <class... Parts>
   void operator()(bool is_broken, std::vector<std::string> keys, const Parts&... parts) {
     if (!is_broken) return;
     Message message;
     (message.add(parts), ...);
-    broken_.push_back({std::move(keys), message.text()});
+    broken.push_back({std::move(keys), message.text()});
   }
-  std::vector<Inconsistency> broken() && { return std::move(broken_); }
-
- private:
-  std::vector<Inconsistency> broken_;
 };
 
 bool has_attention(const ModelConfig& model) {
@@ -170,17 +167,17 @@ void optimizer_and_schedule(const Config& config, Refusals& refuse_if) {
 
 // A task with a key min_x also has x or max_x.
 void minima_of_the_task(const Options& options, Refusals& refuse_if) {
+  const auto integer = [&](const std::string& name) {
+    const auto found = options.find(name);
+    return found == options.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  };
   for (const auto& [name, value] : options) {
-    const auto* least = std::get_if<std::int64_t>(&value);
+    const std::int64_t* const least = integer(name);
     if (least == nullptr || !name.starts_with("min_")) continue;
-    const std::string stem = name.substr(4);
-    for (const std::string& other : {stem, "max_" + stem}) {
-      const auto found = options.find(other);
-      if (found == options.end()) continue;
-      const auto* most = std::get_if<std::int64_t>(&found->second);
-      if (most == nullptr) continue;
-      refuse_if(*least > *most, {"task." + name, "task." + other}, "is ", *least,
-                ", must be at most task.", other, ", ", *most);
+    for (const std::string& other : {name.substr(4), "max_" + name.substr(4)}) {
+      const std::int64_t* const most = integer(other);
+      refuse_if(most && *least > *most, {"task." + name, "task." + other}, "is ", *least,
+                ", must be at most task.", other, ", ", most ? *most : 0);
     }
   }
 }
@@ -208,7 +205,7 @@ std::vector<Inconsistency> inconsistencies(const Config& config) {
                       e.above_floor || e.exact_match || e.r2 || e.loss || e.bits_per_character;
   refuse_if(e.within_steps && !claims, {"expect.within_steps", "expect.accuracy"},
             "needs a claim about a metric, such as expect.accuracy, that a validation can reach");
-  return std::move(refuse_if).broken();
+  return refuse_if.broken;
 }
 
 // No system call takes a path of PATH_MAX bytes, and looking at each of its parents takes time that

@@ -1,7 +1,8 @@
-// The table that defines every key of a config, and suggestions for misspelt ones. This header is
-// not installed.
+// The table that defines every key of a config, the rules between keys, and suggestions for
+// misspelt ones.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +13,10 @@
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad::detail {
+
+inline bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 /// A key, with functions that read and write its value in an `Owner`.
 template <class Owner>
@@ -63,6 +68,31 @@ struct Preset {
   std::vector<std::pair<std::string, OptionValue>> values;
 };
 const std::vector<Preset>& model_presets();
+
+/// Adds a part to the table of keys: its name to the choices of the section's `kind`, `name` or
+/// `hooks`, and its own keys, which `own` stores. Throws ConfigError when the name or a key is
+/// taken or has a wrong form, or when `keys` names something else than a key of other parts.
+void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
+
+/// The names in log.hooks, which commas separate; spaces around them do not count.
+std::vector<std::string> hooks_in(const std::string& list);
+
+/// Says which name in log.hooks is not a hook of the program; empty if all are.
+std::string problem_of_hooks(const std::string& list);
+
+/// A rule between keys that a config breaks.
+struct Inconsistency {
+  std::vector<std::string> keys;  ///< keys of the rule; the message is about the first
+  std::string text;
+};
+
+std::vector<Inconsistency> inconsistencies(const Config& config);
+
+/// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
+std::string flaw_of_new_path(const std::string& path);
+
+/// Throws ConfigError if something is wrong with `path`, a new directory named after `file`.
+void check_named_after(const std::string& file, const std::string& path);
 
 /// Returns "; did you mean optim.lr?" for an unknown key, or else a list of the section's keys.
 /// `task_keys` are the keys of the config's task.

@@ -63,40 +63,35 @@ Keys layer_keys() {
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
       preset_key(),
-      key("kind", &M::kind,
+      key("kind", &M::kind, {"encoder", "encoder_decoder", "mlp", "window_mlp"},
           "The model. encoder_decoder writes its output token by token. Baselines without "
-          "attention: mlp reads each token alone, window_mlp a window of tokens.",
-          {"encoder", "encoder_decoder", "mlp", "window_mlp"}),
-      key("width", &M::width, "Features per token.", size),
-      key("heads", &M::heads, "Attention heads; must divide width unless head_dim is set.",
-          between(1, 1024)),
-      key("head_dim", &M::head_dim, "Features per head; 0: width / heads.", size_or_zero),
-      key("layers", &M::layers, "Number of layers; a decoder has as many as its encoder.",
-          between(0, 1024)),
-      key("feedforward", &M::feedforward, "Hidden features of the MLP; 0: 4 * width.",
-          between(0, 1048576)),
-      key("dropout", &M::dropout, "Dropout rate after each sublayer and inside the MLP.",
-          kFraction),
-      key("attention_dropout", &M::attention_dropout, "Dropout rate of the attention weights.",
-          kFraction),
-      key("stochastic_depth", &M::stochastic_depth,
+          "attention: mlp reads each token alone, window_mlp a window of tokens."),
+      key("width", &M::width, size, "Features per token."),
+      key("heads", &M::heads, between(1, 1024),
+          "Attention heads; must divide width unless head_dim is set."),
+      key("head_dim", &M::head_dim, size_or_zero, "Features per head; 0: width / heads."),
+      key("layers", &M::layers, between(0, 1024),
+          "Number of layers; a decoder has as many as its encoder."),
+      key("feedforward", &M::feedforward, between(0, 1048576),
+          "Hidden features of the MLP; 0: 4 * width."),
+      key("dropout", &M::dropout, kFraction,
+          "Dropout rate after each sublayer and inside the MLP."),
+      key("attention_dropout", &M::attention_dropout, kFraction,
+          "Dropout rate of the attention weights."),
+      key("stochastic_depth", &M::stochastic_depth, kFraction,
           "Rate at which training skips both sublayers of the last layer, each for each example; "
-          "layer l of L has l/L of it. The others are scaled by 1 / (1 - rate).",
-          kFraction),
-      key("norm", &M::norm,
+          "layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
+      key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
           "Where a layer normalises. pre: before each sublayer; post: after each residual "
-          "addition; sandwich: before and after each sublayer; none: nowhere.",
-          {"pre", "post", "sandwich", "none"}),
-      key("normalization", &M::normalization,
+          "addition; sandwich: before and after each sublayer; none: nowhere."),
+      key("normalization", &M::normalization, {"layer", "rms", "batch"},
           "Kind of norm. layer: layer norm; rms: RMS norm; batch: batch norm over all tokens, "
-          "which uses the statistics of the batch in evaluation too.",
-          {"layer", "rms", "batch"}),
+          "which uses the statistics of the batch in evaluation too."),
       key("final_norm", &M::final_norm, "Adds a norm after the last layer."),
-      key("norm_eps", &M::norm_eps, "Epsilon of every norm, added to the variance or mean square.",
-          between(above(0), 1)),
-      key("activation", &M::activation,
-          "Activation of the MLP; gelu is exact, gelu_tanh approximates it.",
-          {"gelu", "gelu_tanh", "relu", "silu"}),
+      key("norm_eps", &M::norm_eps, between(above(0), 1),
+          "Epsilon of every norm, added to the variance or mean square."),
+      key("activation", &M::activation, {"gelu", "gelu_tanh", "relu", "silu"},
+          "Activation of the MLP; gelu is exact, gelu_tanh approximates it."),
   };
 }
 
@@ -104,83 +99,76 @@ Keys layer_keys() {
 Keys input_keys() {
   return {
       key("positions", &M::positions,
+          {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
+           "relative_bias"},
           "Position encoding. Added to the tokens: learned, learned_2d (row and column of an image "
           "patch), sinusoidal, relative_index (i/n and (-1)^i). Applied in attention: rotary, "
-          "alibi, relative_bias (learned, by distance and head).",
-          {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
-           "relative_bias"}),
-      key("max_distance", &M::max_distance,
-          "For relative_bias: distances beyond this share one bias.", between(1, 65535)),
+          "alibi, relative_bias (learned, by distance and head)."),
+      key("max_distance", &M::max_distance, between(1, 65535),
+          "For relative_bias: distances beyond this share one bias."),
       key("cross_positions", &M::cross_positions,
           "Lets rotary positions of an encoder_decoder also compare the place of an output with "
           "those of the inputs, for outputs that follow the inputs one by one."),
-      key("pool", &M::pool,
+      key("pool", &M::pool, {"cls", "mean", "max", "attention"},
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
-          "the tokens; attention: weighted by a learned query.",
-          {"cls", "mean", "max", "attention"}),
-      key("input", &M::input,
+          "the tokens; attention: weighted by a learned query."),
+      key("input", &M::input, {"embedding", "one_hot"},
           "How token ids become vectors. embedding: table lookup; one_hot: linear layer on one-hot "
-          "vectors.",
-          {"embedding", "one_hot"}),
+          "vectors."),
       key("embedding_norm", &M::embedding_norm, "Adds a norm before the first layer, as in BERT."),
-      key("window", &M::window, "For window_mlp: tokens in a window, centre included; odd.",
-          between(1, 65535)),
-      key("patch", &M::patch, "Side of an image patch, in pixels.", between(1, 1024)),
-      key("patch_overlap", &M::patch_overlap,
+      key("window", &M::window, between(1, 65535),
+          "For window_mlp: tokens in a window, centre included; odd."),
+      key("patch", &M::patch, between(1, 1024), "Side of an image patch, in pixels."),
+      key("patch_overlap", &M::patch_overlap, between(0, 1024),
           "Pixels that a patch has more on each side, which it shares with its neighbours; zeros "
-          "beyond the image.",
-          between(0, 1024)),
+          "beyond the image."),
       key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,
           "Output projection of attention; without it heads * head_dim must equal width."),
       key("init", &M::init,
+          {"default", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
+           "trunc_normal", "orthogonal"},
           "Initial weights of linear layers and attention projections. default: as in PyTorch's "
           "modules. Other values are the functions of torch.nn.init, with biases at 0: "
           "kaiming_uniform, kaiming_normal have the gain of ReLU; trunc_normal is cut at two "
-          "standard deviations.",
-          {"default", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
-           "trunc_normal", "orthogonal"}),
-      key("init_std", &M::init_std, "For trunc_normal: standard deviation before the cut.",
-          between(above(0), 100)),
+          "standard deviations."),
+      key("init_std", &M::init_std, between(above(0), 100),
+          "For trunc_normal: standard deviation before the cut."),
       key("init_scaled_residuals", &M::init_scaled_residuals,
           "Divides the initial weights of projections that end a sublayer by sqrt(sublayers), as "
           "GPT-2 does."),
       key("init_from", &M::init_from,
           "Initial weights: a file (safetensors, npz or a checkpoint), or constructed:NAME for "
-          "those of "
-          "an encoder that `xgrad construct` lists; empty: random weights."),
+          "those of an encoder that `xgrad construct` lists; empty: random weights."),
       key("init_strict", &M::init_strict,
           "Requires init_from to hold exactly the weights of the model. false: loads those that "
           "fit, and the run lists the rest when it starts."),
-      key("init_noise", &M::init_noise,
+      key("init_noise", &M::init_noise, between(0, 100),
           "Adds normal noise of this standard deviation to the weights of init_from; it depends on "
-          "train.seed.",
-          between(0, 100)),
+          "train.seed."),
   };
 }
 
 // Keys for attention masks, scores and weights.
 Keys attention_keys() {
   return {
-      key("mask", &M::mask,
+      key("mask", &M::mask, {"none", "causal", "adjacency"},
           "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
-          "adjacency: itself and its neighbours in a graph.",
-          {"none", "causal", "adjacency"}),
+          "adjacency: itself and its neighbours in a graph."),
       key("exclude_self", &M::exclude_self, "Keeps tokens from attending to themselves."),
-      key("score", &M::score,
+      key("score", &M::score, {"dot", "cosine", "additive"},
           "How a query and a key are compared. dot: q.k; cosine: their cosine; additive: w.tanh(q "
-          "+ k).",
-          {"dot", "cosine", "additive"}),
-      key("scale", &M::scale,
+          "+ k)."),
+      key("scale", &M::scale, at_least(0),
           "Multiplies the scores; 0: 1/sqrt(head_dim) for dot, sqrt(head_dim) for cosine, 1 for "
-          "additive.",
-          at_least(0)),
-      key("temperature", &M::temperature, "Divides the scores.", at_least(above(0))),
+          "additive."),
+      key("temperature", &M::temperature, at_least(above(0)), "Divides the scores."),
       key("log_scale", &M::log_scale,
           "Multiplies the scores by log(n), where n is the number of attended tokens."),
-      key("attention_activation", &M::attention_activation, "Turns scores into attention weights.",
-          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}),
+      key("attention_activation", &M::attention_activation,
+          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"},
+          "Turns scores into attention weights."),
       key("attention_mean", &M::attention_mean,
           "Divides the attention weights by the number of attended tokens."),
   };

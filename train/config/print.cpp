@@ -1,15 +1,24 @@
+// A config as TOML, and its keys as text, as words to complete and as a JSON Schema (draft 7).
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {
 
 namespace {
+
+using detail::ConfigKey;
+using detail::GroupKey;
+using Json = nlohmann::ordered_json;
 
 struct Line {
   std::string section, key;
@@ -19,8 +28,7 @@ struct Line {
 // Adds a task's options in the order of its table, followed by those that this program does not
 // know, sorted by name.
 void add_task_options(const Config& config, std::vector<Line>& lines) {
-  const auto entry = std::find_if(tasks().begin(), tasks().end(),
-                                  [&](const TaskEntry& e) { return e.name == config.task; });
+  const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
   Options rest = config.task_options;
   if (entry != tasks().end()) {
     for (const OptionSpec& spec : entry->options) {
@@ -39,7 +47,7 @@ std::string groups_literal(const std::vector<ParameterGroup>& groups) {
   std::string text = "[";
   for (const ParameterGroup& group : groups) {
     std::vector<std::string> settings;
-    for (const detail::GroupKey& key : detail::group_keys()) {
+    for (const GroupKey& key : detail::group_keys()) {
       const auto value = key.get(group);
       if (value != key.get({})) settings.push_back(key.spec.name + " = " + to_literal(*value));
     }
@@ -50,7 +58,7 @@ std::string groups_literal(const std::vector<ParameterGroup>& groups) {
 
 std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
   std::vector<Line> lines;
-  for (const detail::ConfigKey& key : detail::config_keys()) {
+  for (const ConfigKey& key : detail::config_keys()) {
     if ((key.execution && !with_execution_keys) || !detail::is_read(key, config)) continue;
     if (key.name() == "schedule.name") {
       lines.push_back({"optim", "groups", groups_literal(config.optim.groups)});
@@ -60,6 +68,159 @@ std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
     if (key.name() == "task.name") add_task_options(config, lines);
   }
   return lines;
+}
+
+using Row = std::vector<std::string>;  // name, default, values, help
+
+// Rows in columns, under a heading.
+struct Table {
+  std::string section, heading;
+  std::vector<Row> rows = {};
+
+  void add(const OptionSpec& spec, bool has_default) {
+    rows.push_back({spec.name, has_default ? to_literal(spec.fallback) : "-", allowed_values(spec),
+                    spec.help});
+  }
+};
+
+// Tasks with the same keys share a table.
+void add_tasks(std::vector<Table>& tables) {
+  for (const TaskEntry& entry : tasks()) {
+    Table own{"task", "[task] with name = \"" + entry.name + "\""};
+    for (const OptionSpec& spec : entry.options) own.add(spec, true);
+    const auto same = std::ranges::find(tables, own.rows, &Table::rows);
+    if (same == tables.end()) {
+      tables.push_back(std::move(own));
+    } else {
+      same->heading += ", \"" + entry.name + "\"";
+    }
+  }
+}
+
+std::vector<Table> all_tables() {
+  std::vector<Table> tables;
+  for (const std::string& section : detail::config_sections()) {
+    Table& table = tables.emplace_back(Table{section, "[" + section + "]"});
+    for (const ConfigKey& key : detail::config_keys()) {
+      if (key.section != section) continue;
+      table.add(key.spec, key.get(Config()).has_value() && key.name() != "task.name");
+    }
+    if (section == "task") add_tasks(tables);
+    if (section != "optim") continue;
+    Table& groups = tables.emplace_back(Table{
+        section,
+        "[[optim.groups]], settings for some parameters; the first group that matches counts"});
+    for (const GroupKey& key : detail::group_keys()) {
+      groups.add(key.spec, key.get({}) && key.spec.name != "match");
+    }
+  }
+  return tables;
+}
+
+std::string suggestion(const std::string& key_or_section) {
+  const std::size_t dot = key_or_section.find('.');
+  if (dot != std::string::npos) {
+    return detail::suggest_key(key_or_section.substr(0, dot), key_or_section.substr(dot + 1), {});
+  }
+  const std::string key = detail::suggest_anywhere(key_or_section);
+  return key.empty() ? detail::suggest_section(key_or_section) : key;
+}
+
+// Adds minimum and maximum. A bound from above() or below() becomes the number that it excludes.
+void add_bounds(Json& schema, const OptionSpec& spec, bool integer) {
+  const auto add = [&](const char* inclusive, const char* exclusive, double bound,
+                       double outwards) {
+    if (std::isinf(bound)) return;
+    const double next = std::nextafter(bound, outwards);
+    const bool open = std::round(bound) != bound && std::round(next) == next;
+    const double number = open ? next : bound;
+    schema[open ? exclusive : inclusive] = integer ? Json(std::int64_t(number)) : Json(number);
+  };
+  add("minimum", "exclusiveMinimum", spec.min, -HUGE_VAL);
+  add("maximum", "exclusiveMaximum", spec.max, HUGE_VAL);
+}
+
+// The schema of one value.
+Json schema_of(const OptionSpec& spec, bool has_default) {
+  constexpr const char* kTypes[] = {"boolean", "integer", "number", "string"};
+  Json schema{{"description", spec.help}};
+  if (std::holds_alternative<Numbers>(spec.fallback)) {
+    Json number{{"type", "number"}};
+    add_bounds(number, spec, /*integer=*/false);
+    Json list{{"type", "array"}, {"items", std::move(number)}}, word{{"enum", spec.choices}};
+    schema["anyOf"] = Json::array({std::move(list), std::move(word)});
+  } else {
+    schema["type"] = kTypes[spec.fallback.index()];
+    if (!spec.choices.empty()) schema["enum"] = spec.choices;
+    add_bounds(schema, spec, std::holds_alternative<std::int64_t>(spec.fallback));
+  }
+  if (has_default) {
+    schema["default"] = std::visit([](const auto& held) { return Json(held); }, spec.fallback);
+  }
+  return schema;
+}
+
+Json closed_object(Json properties) {
+  return {
+      {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
+}
+
+// A key that only some parts read requires the section's `name` or `kind` to be one of them, or
+// `hooks` to list one.
+Json needs_user(const ConfigKey& key) {
+  const char* chooser = detail::choosing_key(key.section);
+  Json user{{"enum", key.users}};
+  if (key.section == "log") user = {{"pattern", "(^|,) *" + key.users[0] + " *(,|$)"}};
+  Json then{{"properties", {{chooser, user}}}};
+  const auto fallback = detail::find_config_key(key.section, chooser)->get(Config());
+  if (!key.read_by(std::get<std::string>(*fallback))) then["required"] = {chooser};
+  return {{"if", {{"required", {key.spec.name}}}}, {"then", std::move(then)}};
+}
+
+Json section_schema(const std::string& section) {
+  Json properties = Json::object(), rules = Json::array();
+  for (const ConfigKey& key : detail::config_keys()) {
+    if (key.section != section) continue;
+    properties[key.spec.name] = schema_of(key.spec, key.get(Config()).has_value());
+    const auto& parts =
+        detail::find_config_key(section, detail::choosing_key(section))->spec.choices;
+    if (!key.users.empty() && key.users.size() != parts.size()) rules.push_back(needs_user(key));
+  }
+  if (section == "optim") {
+    Json group = Json::object();
+    for (const GroupKey& key : detail::group_keys()) {
+      group[key.spec.name] = schema_of(key.spec, /*has_default=*/false);
+    }
+    Json items = closed_object(std::move(group));
+    items["required"] = {"match"};
+    properties["groups"] = {
+        {"description", "Settings for some parameters; the first group that matches counts."},
+        {"type", "array"},
+        {"items", std::move(items)}};
+  }
+  Json schema = closed_object(std::move(properties));
+  if (!rules.empty()) schema["allOf"] = std::move(rules);
+  return schema;
+}
+
+// The keys of [task] depend on its name.
+Json task_schema() {
+  Json name = schema_of(detail::find_config_key("task", "name")->spec, /*has_default=*/false);
+  name["enum"] = Json::array();
+  Json rules = Json::array();
+  for (const TaskEntry& entry : tasks()) {
+    name["enum"].push_back(entry.name);
+    Json properties{{"name", {{"description", entry.summary}}}};
+    for (const OptionSpec& spec : entry.options) {
+      properties[spec.name] = schema_of(spec, /*has_default=*/true);
+    }
+    rules.push_back({{"if", {{"properties", {{"name", {{"const", entry.name}}}}}}},
+                     {"then", closed_object(std::move(properties))}});
+  }
+  return {{"type", "object"},
+          {"required", {"name"}},
+          {"properties", {{"name", std::move(name)}}},
+          {"allOf", std::move(rules)}};
 }
 
 }  // namespace
@@ -84,26 +245,79 @@ std::string to_string(const ConfigDifference& difference) {
 std::vector<ConfigDifference> differences(const Config& a, const Config& b) {
   const std::vector<Line> before = lines_of(a, false), after = lines_of(b, false);
   const auto find = [](const std::vector<Line>& lines, const Line& like) {
-    return std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+    return std::ranges::find_if(lines, [&](const Line& line) {
       return line.section == like.section && line.key == like.key;
     });
+  };
+  const auto literal_of = [&](const std::vector<Line>& lines, const Line& like) {
+    const auto found = find(lines, like);
+    return found == lines.end() ? "" : found->literal;
   };
   const auto shown = [](std::string text) {
     std::erase(text, '\n');
     return text.empty() ? "nothing" : text;
   };
   std::vector<ConfigDifference> result;
-  for (const Line& line : before) {
-    const auto other = find(after, line);
-    const std::string literal = other == after.end() ? "" : other->literal;
-    if (literal == line.literal) continue;
-    result.push_back({line.section + "." + line.key, shown(line.literal), shown(literal)});
+  std::vector<Line> all = before;  // and keys that only b's task or optimizer has
+  for (const Line& line : after) {
+    if (find(before, line) == before.end()) all.push_back(line);
   }
-  for (const Line& line : after) {  // keys that only b's task or optimizer has
-    if (line.literal.empty() || find(before, line) != before.end()) continue;
-    result.push_back({line.section + "." + line.key, "nothing", shown(line.literal)});
+  for (const Line& line : all) {
+    const std::string old = literal_of(before, line), now = literal_of(after, line);
+    if (old == now) continue;
+    result.push_back({line.section + "." + line.key, shown(old), shown(now)});
   }
   return result;
+}
+
+std::vector<KeyValues> key_values() {
+  std::vector<KeyValues> all;
+  const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
+    auto found = std::ranges::find(all, key, &KeyValues::key);
+    if (found == all.end()) found = all.insert(all.end(), {key, {}});
+    for (const std::string& value : values) {
+      if (!detail::contains(found->values, value)) found->values.push_back(value);
+    }
+  };
+  const auto values_of = [](const OptionSpec& spec) {
+    return std::holds_alternative<bool>(spec.fallback) ? std::vector<std::string>{"true", "false"}
+                                                       : spec.choices;
+  };
+  for (const ConfigKey& key : detail::config_keys()) add(key.name(), values_of(key.spec));
+  for (const TaskEntry& task : tasks()) {
+    add("task.name", {task.name});
+    for (const OptionSpec& spec : task.options) add("task." + spec.name, values_of(spec));
+  }
+  return all;
+}
+
+std::string describe_config(const std::string& key_or_section) {
+  std::string text;
+  for (Table& table : all_tables()) {
+    if (!key_or_section.empty() && key_or_section != table.section) {
+      std::erase_if(table.rows, [&](const Row& row) {
+        return row[0] != key_or_section && table.section + "." + row[0] != key_or_section;
+      });
+      if (table.rows.empty()) continue;
+    }
+    text += (text.empty() ? "" : "\n") + table.heading + "\n" +
+            text_table(table.rows, {Align::left}, "  ");
+  }
+  check<ConfigError>(!text.empty(), "there is no key or section '", key_or_section, "'",
+                     suggestion(key_or_section));
+  return text;
+}
+
+std::string config_schema() {
+  Json properties = Json::object();
+  for (const std::string& section : detail::config_sections()) {
+    properties[section] = section == "task" ? task_schema() : section_schema(section);
+  }
+  Json schema = closed_object(std::move(properties));
+  schema["required"] = {"task"};
+  Json whole{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "xgrad config"}};
+  whole.update(schema);
+  return whole.dump(2) + "\n";
 }
 
 }  // namespace xgrad

@@ -29,17 +29,10 @@ inline Keys all_of(const std::vector<Keys>& parts) {
   return all;
 }
 
-// Marks a key that changes how a run is executed, not its result.
-inline ConfigKey execution(ConfigKey key) {
-  key.execution = true;
-  return key;
-}
-
 struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
-
 inline Limits at_least(double min) {
   return {.min = min};
 }
@@ -92,17 +85,21 @@ struct SectionKeys {
   const char* section;
   Part& (*part)(Config&);
 
-  template <class Field>
-  ConfigKey operator()(const char* name, Field Part::*field, const char* help,
-                       Limits limits = {}) const {
-    const auto place = [part = part, field](Config& config) -> Field& {
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, Limits limits, const char* help) const {
+    const auto place = [ part = part, field ](Config & config) -> auto& {
       return part(config).*field;
     };
     return {key_at<Config>(place, name, help, limits), section};
   }
 
-  ConfigKey operator()(const char* name, std::string Part::*field, const char* help,
-                       std::vector<std::string> choices) const {
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, const char* help) const {
+    return (*this)(name, field, Limits(), help);
+  }
+
+  ConfigKey operator()(const char* name, std::string Part::*field, std::vector<std::string> choices,
+                       const char* help) const {
     ConfigKey key = (*this)(name, field, help);
     key.spec.choices = std::move(choices);
     return key;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 // toml++ also reports as errors what it asserts, and an assertion would end the process.
 #define TOML_ASSERT(expression) static_cast<void>(0)
@@ -20,73 +21,47 @@ namespace {
 
 constexpr unsigned kMaxDepth = 32;
 
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
 // Finds the first problem in a text that the TOML parser must not see: deep nesting, which could
 // exhaust the stack because tables are freed by recursion, and characters beyond ASCII outside of
 // strings and comments, which TOML forbids but the parser accepts. Also refuses multi-line strings.
 // No key needs them, and without them every line can be scanned by itself.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : text_(text) {
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
-  }
-
-  std::optional<Problem> run() {
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (!is_continuation(c)) ++column_;
-      if (c == '\n') {
-        start_line();
-      } else if (!comment_) {
-        if (const char* wrong = quote_ != 0 ? inside_string(c) : outside(c))
-          return Problem{{line_, std::max(column_, 1u)}, "", wrong};
+std::optional<Problem> problem_before_parsing(std::string_view text) {
+  unsigned line = 1, column = 0, depth = 0;
+  char quote = 0;  // of the string that c is in
+  bool comment = false, after_backslash = false;
+  for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const auto problem = [&](const char* what) {
+      return Problem{{line, std::max(column, 1u)}, "", what};
+    };
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++column;  // the first byte of a character
+    if (c == '\n') {
+      ++line;
+      column = depth = 0;
+      quote = 0;
+      comment = false;
+    } else if (comment) {
+      continue;
+    } else if (quote != 0) {
+      const bool counts =
+          !std::exchange(after_backslash, !after_backslash && c == '\\' && quote == '"');
+      if (counts && c == quote) quote = 0;
+    } else if (static_cast<signed char>(c) < 0) {
+      return problem("a character beyond ASCII outside of a string or comment");
+    } else if (c == '"' || c == '\'') {
+      if (text.substr(at, 3) == std::string(3, c)) {
+        return problem("a multi-line string, which no key takes");
       }
+      quote = c;
+      after_backslash = false;
+    } else {
+      comment = c == '#';
+      depth += c == '.' || c == '[' || c == '{';
+      if (depth > kMaxDepth) return problem("more than 32 dots and brackets in one line");
     }
-    return std::nullopt;
   }
-
- private:
-  void start_line() {
-    ++line_;
-    column_ = depth_ = 0;
-    quote_ = 0;
-    comment_ = false;
-  }
-
-  const char* inside_string(char c) {
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\' && quote_ == '"') {
-      escaped_ = true;
-    } else if (c == quote_) {
-      quote_ = 0;
-    }
-    return nullptr;
-  }
-
-  const char* outside(char c) {
-    if (static_cast<signed char>(c) < 0)
-      return "a character beyond ASCII outside of a string or comment";
-    comment_ = c == '#';
-    if (c == '"' || c == '\'') {
-      const std::string_view ahead = text_.substr(at_, 3);
-      if (ahead == "\"\"\"" || ahead == "'''") return "a multi-line string, which no key takes";
-      quote_ = c;
-      escaped_ = false;
-    }
-    if (c == '.' || c == '[' || c == '{') ++depth_;
-    return depth_ > kMaxDepth ? "more than 32 dots and brackets in one line" : nullptr;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  unsigned line_ = 1, column_ = 0, depth_ = 0;
-  char quote_ = 0;
-  bool escaped_ = false, comment_ = false;
-};
+  return std::nullopt;
+}
 
 Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
@@ -138,10 +113,6 @@ ParsedValue value_of(const toml::node& node) {
   return Unusable{"a date or time"};
 }
 
-bool before(const Place& a, const Place& b) {
-  return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-}
-
 Document walk(const toml::table& root) {
   Document document;
   for (const auto& [key, node] : root) {
@@ -156,15 +127,14 @@ Document walk(const toml::table& root) {
       document.assignments.push_back(assignment(name, inner, value));
     }
   }
-  std::sort(
-      document.assignments.begin(), document.assignments.end(),
-      [](const Assignment& a, const Assignment& b) { return before(a.key_place, b.key_place); });
+  std::ranges::sort(document.assignments, {},
+                    [](const Assignment& a) { return a.key_place.order(); });
   return document;
 }
 
 // The value of an override, or nothing if it is not a TOML expression.
 std::optional<ParsedValue> parse_value(const std::string& text) {
-  if (Scanner(text).run()) return std::nullopt;
+  if (problem_before_parsing(text)) return std::nullopt;
   try {
     const toml::table table = toml::parse("value=" + text);
     if (table.size() != 1) return std::nullopt;
@@ -181,7 +151,7 @@ Document parse_document(const std::string& text) {
     const std::string size = std::to_string(text.size());
     return {.problems = {{{}, "", "has " + size + " bytes; a config has at most 1 MiB"}}};
   }
-  if (const auto found = Scanner(text).run()) return {.problems = {*found}};
+  if (const auto found = problem_before_parsing(text)) return {.problems = {*found}};
   try {
     return walk(toml::parse(text));
   } catch (const toml::parse_error& error) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +24,9 @@ struct Place {
   unsigned column = 1;
   /// Text of the override, if the place is in one. Then `line` is the index of the override.
   std::optional<std::string> override = {};
+
+  /// What messages are sorted by: those about overrides come last.
+  auto order() const { return std::tuple(override.has_value(), line, column); }
 };
 
 /// A value of a type that no key has: "an array", "a date".

@@ -7,11 +7,11 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
 

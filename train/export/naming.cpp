@@ -1,21 +1,46 @@
-#include <xgrad/train/export/naming.hpp>
+#include <xgrad/train/export/export.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xmanipulation.hpp>
 #include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {
 
 namespace {
 
-using detail::Library;
 using Tensors = std::vector<NamedTensor>;
+
+bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
+  const auto found = known.find(key.spec.name);
+  if (found == known.end()) return value == key.spec.fallback;
+  const std::vector<std::string>& words = found->second;
+  const auto* word = std::get_if<std::string>(&value);
+  return words.empty() ||
+         std::find(words.begin(), words.end(), word ? *word : to_literal(value)) != words.end();
+}
+
+// How to convert models for a library.
+struct Library {
+  std::string name, model;
+  KnownModel (*known)(const TaskShape&);  // what the library's model supports
+  // Pairs (part of our name, part of theirs), replaced in this order.
+  std::vector<std::pair<std::string, std::string>> words;
+  bool needs_qkv_bias = false;
+  // For tokens: separate query, key and value, and an embedding table for one token type. Others
+  // are for images.
+  bool as_bert = false;
+  std::string (*constructor)(const Config&, const TaskShape&);
+};
 
 constexpr const char* kPacked = ".self_attn.in_proj_";
 
@@ -30,101 +55,231 @@ Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
   return x;
 }
 
-// (D, P P C) -> (D, C, P, P)
-template <class T>
-Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
-  const std::size_t width = weight.shape(0), channels = weight.shape(1) / (side * side);
-  return xt::transpose(reshaped(weight, {width, side, side, channels}), {0, 3, 1, 2});
-}
-
-// Adds a bias of zeros after each packed weight without bias.
+// Adds a bias of zeros after each packed weight, unless they have biases.
 Tensors with_qkv_bias(const Tensors& tensors) {
-  const auto is_bias = [](const NamedTensor& t) {
-    return t.name.ends_with(std::string(kPacked) + "bias");
-  };
-  if (std::any_of(tensors.begin(), tensors.end(), is_bias)) return tensors;
+  const std::string weight = std::string(kPacked) + "weight", bias = std::string(kPacked) + "bias";
   Tensors result;
   for (const NamedTensor& t : tensors) {
+    if (t.name.ends_with(bias)) return tensors;
     result.push_back(t);
-    const std::size_t at = t.name.find(std::string(kPacked) + "weight");
-    if (at == t.name.npos) continue;
+    if (!t.name.ends_with(weight)) continue;
     result.push_back(
-        {t.name.substr(0, at) + kPacked + "bias",
+        {t.name.substr(0, t.name.size() - weight.size()) + bias,
          changed(t.tensor, []<class T>(const Tensor<T>& x) { return zeros<T>({x.shape()[0]}); })});
   }
   return result;
 }
 
-// Returns one third of the rows of a packed projection.
-template <class T>
-Tensor<T> third(const Tensor<T>& x, std::size_t part) {
-  const std::size_t rows = x.shape(0) / 3;
-  return xt::view(x, xt::range(part * rows, (part + 1) * rows));
-}
-
-// Appends the class token to the words. BERT's pooler, which lies between it and the head, gets
-// identity weights.
-Tensors with_class_word(const Tensors& tensors) {
-  const auto is_class = [](const NamedTensor& t) { return t.name == "embedding.class_token"; };
-  const auto token = std::find_if(tensors.begin(), tensors.end(), is_class);
-  if (token == tensors.end()) return tensors;
+// Splits packed projections. Appends the class token to the words. BERT's pooler, which lies
+// between it and the head, gets identity weights.
+Tensors as_bert(const Tensors& tensors) {
   Tensors result;
-  for (const NamedTensor& t : tensors) {
-    if (is_class(t)) continue;
-    result.push_back(t);
-    if (t.name != "embedding.token.weight") continue;
-    result.back().tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) {
-      const auto& row = std::get<Tensor<T>>(token->tensor);
-      return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
-    });
-  }
-  const auto add = [&](const char* name, const auto& make) {
-    result.push_back({name, changed(token->tensor, make)});
+  const auto add = [&](const std::string& name, const AnyTensor& tensor, const auto& make) {
+    result.push_back({name, changed(tensor, make)});
   };
-  add("bert.pooler.dense.weight",
+  const auto token = std::ranges::find(tensors, "embedding.class_token", &NamedTensor::name);
+  const bool classed = token != tensors.end();
+  for (const NamedTensor& t : tensors) {
+    const std::size_t at = t.name.find(kPacked);
+    if (t.name == "embedding.token.weight") {
+      add("bert.embeddings.token_type_embeddings.weight", t.tensor,
+          []<class T>(const Tensor<T>& x) {
+            return zeros<T>({1, x.shape()[1]});
+          });
+      add(t.name, t.tensor, [&]<class T>(const Tensor<T>& x) {
+        if (!classed) return x;
+        const auto& row = std::get<Tensor<T>>(token->tensor);
+        return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
+      });
+    } else if (at != t.name.npos) {
+      const std::string what = t.name.substr(at + std::string(kPacked).size());
+      std::size_t row = 0;
+      for (const char* name : {"query", "key", "value"}) {
+        add(fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), name, what), t.tensor,
+            [&]<class T>(const Tensor<T>& x) {
+              const std::size_t first = std::exchange(row, row + x.shape(0) / 3);
+              return Tensor<T>(xt::view(x, xt::range(first, row)));
+            });
+      }
+    } else if (!classed || &t != &*token) {
+      result.push_back(t);
+    }
+  }
+  if (!classed) return result;
+  add("bert.pooler.dense.weight", token->tensor,
       []<class T>(const Tensor<T>& x) { return Tensor<T>(xt::eye<T>(x.size())); });
-  add("bert.pooler.dense.bias", []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
+  add("bert.pooler.dense.bias", token->tensor,
+      []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
   return result;
 }
 
-Tensors as_bert(const Tensors& tensors) {
-  const char* const names[] = {"query", "key", "value"};
-  Tensors result;
-  for (const NamedTensor& t : with_class_word(tensors)) {
-    if (t.name == "embedding.token.weight") {
-      result.push_back({"bert.embeddings.token_type_embeddings.weight",
-                        changed(t.tensor, []<class T>(const Tensor<T>& x) {
-                          return zeros<T>({1, x.shape()[1]});
-                        })});
-    }
-    const std::size_t at = t.name.find(kPacked);
-    if (at == t.name.npos) {
-      result.push_back(t);
+// Shapes for image models: class token and positions for a batch of one, patch embedding
+// (D, P P C) as the kernels (D, C, P, P) of a convolution.
+void shape_as_of_images(const Config& config, Tensors& tensors) {
+  const std::size_t width = config.model.width, side = config.model.patch;
+  for (NamedTensor& t : tensors) {
+    const bool kernels = t.name == "embedding.patch.weight";
+    if (!kernels && t.name != "embedding.class_token" && t.name != "embedding.position.weight") {
       continue;
     }
-    const std::string what = t.name.substr(at + std::string(kPacked).size());
-    for (std::size_t part = 0; part < 3; ++part) {
-      result.push_back({fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), names[part], what),
-                        changed(t.tensor, [&](const auto& x) { return third(x, part); })});
-    }
-  }
-  return result;
-}
-
-// Shapes for image models: class token and positions for a batch of one, patch embedding as a
-// convolution.
-void shape_as_of_images(const Config& config, Tensors& tensors) {
-  for (NamedTensor& t : tensors) {
-    if (t.name == "embedding.patch.weight") {
-      t.tensor =
-          changed(t.tensor, [&](const auto& x) { return as_kernels(x, config.model.patch); });
-    }
-    if (t.name != "embedding.class_token" && t.name != "embedding.position.weight") continue;
-    t.tensor = changed(t.tensor, [&](const auto& x) {
-      return reshaped(x, {1, x.size() / config.model.width, config.model.width});
+    t.tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) -> Tensor<T> {
+      if (!kernels) return reshaped(x, {1, x.size() / width, width});
+      const std::size_t channels = x.shape(1) / (side * side);
+      return xt::transpose(reshaped(x, {x.shape(0), side, side, channels}), {0, 3, 1, 2});
     });
   }
 }
+
+std::size_t hidden(const ModelConfig& model) {
+  return model.feedforward == 0 ? 4 * model.width : model.feedforward;
+}
+
+// Settings that all three libraries support: learned positions, width divided by heads, norms with
+// a bias.
+KnownModel common() {
+  KnownModel known = plain_encoder();
+  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap"}) known.erase(fixed);
+  known["normalization"] = {"layer"};
+  known["positions"] = {"learned"};
+  return known;
+}
+
+KnownModel timm_model(const TaskShape&) {
+  KnownModel known = common();
+  known["norm"] = {"pre"};
+  known["final_norm"] = {"true"};
+  return known;
+}
+
+KnownModel torchvision_model(const TaskShape& shape) {
+  KnownModel known = timm_model(shape);
+  known["pool"] = {"cls"};
+  known["activation"] = {"gelu"};
+  return known;
+}
+
+KnownModel bert_model(const TaskShape& shape) {
+  KnownModel known = common();
+  known["norm"] = {"post"};
+  known["final_norm"] = {"false"};
+  known["embedding_norm"] = {"true"};
+  if (shape.output == OutputKind::sequence) known["pool"] = {"cls"};
+  return known;
+}
+
+// timm multiplies the ratio by the width again and rounds down; a half more keeps that from losing
+// one.
+std::string mlp_ratio(std::size_t hidden, std::size_t width) {
+  const bool exact = std::size_t(double(width) * (double(hidden) / double(width))) == hidden;
+  return fmt::format("{}{} / {}", hidden, exact ? "" : ".5", width);
+}
+
+std::string timm_constructor(const Config& config, const TaskShape& shape) {
+  const ModelConfig& m = config.model;
+  const std::map<std::string, std::string> activations = {
+      {"gelu", "torch.nn.GELU"},
+      {"gelu_tanh", "functools.partial(torch.nn.GELU, approximate=\"tanh\")"},
+      {"relu", "torch.nn.ReLU"},
+      {"silu", "torch.nn.SiLU"}};
+  return fmt::format(
+      "timm.models.vision_transformer.VisionTransformer(img_size={}, patch_size={}, in_chans={}, "
+      "num_classes={}, embed_dim={}, depth={}, num_heads={}, mlp_ratio={}, qkv_bias={}, {}"
+      "act_layer={}, norm_layer=functools.partial(torch.nn.LayerNorm, eps={}))",
+      shape.height, m.patch, shape.channels, shape.classes, m.width, m.layers, m.heads,
+      mlp_ratio(hidden(m), m.width), m.qkv_bias ? "True" : "False",
+      m.pool == "mean" ? "class_token=False, global_pool=\"avg\", fc_norm=False, " : "",
+      activations.at(m.activation), m.norm_eps);
+}
+
+// The class supports only colour images; for others its first layer has to be replaced.
+std::string torchvision_constructor(const Config& config, const TaskShape& shape) {
+  const ModelConfig& m = config.model;
+  std::string text = fmt::format(
+      "torchvision.models.VisionTransformer(image_size={}, patch_size={}, num_layers={}, "
+      "num_heads={}, hidden_dim={}, mlp_dim={}, num_classes={}, "
+      "norm_layer=functools.partial(torch.nn.LayerNorm, eps={}))",
+      shape.height, m.patch, m.layers, m.heads, m.width, hidden(m), shape.classes, m.norm_eps);
+  if (shape.channels != 3) {
+    text += fmt::format("\nmodel.conv_proj = torch.nn.Conv2d({}, {}, {}, {})", shape.channels,
+                        m.width, m.patch, m.patch);
+  }
+  return text;
+}
+
+std::string bert_constructor(const Config& config, const TaskShape& shape) {
+  const ModelConfig& m = config.model;
+  const std::map<std::string, std::string> activations = {
+      {"gelu", "gelu"}, {"gelu_tanh", "gelu_new"}, {"relu", "relu"}, {"silu", "silu"}};
+  const std::map<TargetKind, std::string> problems = {
+      {TargetKind::classes, "single_label_classification"},
+      {TargetKind::numbers, "regression"},
+      {TargetKind::binary, "multi_label_classification"}};
+  const bool sequence = shape.output == OutputKind::sequence;
+  std::string text = fmt::format(
+      "transformers.BertFor{}Classification(transformers.BertConfig(vocab_size={}, "
+      "hidden_size={}, num_hidden_layers={}, num_attention_heads={}, intermediate_size={}, "
+      "hidden_act=\"{}\", max_position_embeddings={}, type_vocab_size=1, layer_norm_eps={}, "
+      "num_labels={}",
+      sequence ? "Sequence" : "Token", shape.vocabulary + sequence, m.width, m.layers, m.heads,
+      hidden(m), activations.at(m.activation), shape.max_length + sequence, m.norm_eps,
+      shape.classes);
+  if (!sequence) return text + "))";
+  return text + fmt::format(
+                    ", problem_type=\"{}\"))\nmodel.bert.pooler.activation = torch.nn.Identity()"
+                    "  # and inputs begin with the class token, {}",
+                    problems.at(shape.target), shape.vocabulary);
+}
+
+const std::vector<Library> kLibraries = {
+    {"timm",
+     "timm VisionTransformer",
+     timm_model,
+     {{"encoder.layers.", "blocks."},
+      {"encoder.norm.", "norm."},
+      {"self_attn.in_proj_", "attn.qkv."},
+      {"self_attn.out_proj.", "attn.proj."},
+      {"linear1.", "mlp.fc1."},
+      {"linear2.", "mlp.fc2."},
+      {"embedding.patch.", "patch_embed.proj."},
+      {"embedding.class_token", "cls_token"},
+      {"embedding.position.weight", "pos_embed"}},
+     false,
+     false,
+     timm_constructor},
+    {"torchvision",
+     "torchvision VisionTransformer",
+     torchvision_model,
+     {{"encoder.layers.", "encoder.layers.encoder_layer_"},
+      {"encoder.norm.", "encoder.ln."},
+      {".self_attn.", ".self_attention."},
+      {".norm1.", ".ln_1."},
+      {".norm2.", ".ln_2."},
+      {".linear1.", ".mlp.0."},
+      {".linear2.", ".mlp.3."},
+      {"embedding.patch.", "conv_proj."},
+      {"embedding.class_token", "class_token"},
+      {"embedding.position.weight", "encoder.pos_embedding"},
+      {"head.", "heads.head."}},
+     true,
+     false,
+     torchvision_constructor},
+    {"hf-bert",
+     "BERT of Hugging Face",
+     bert_model,
+     {{"encoder.layers.", "bert.encoder.layer."},
+      {".self_attn.out_proj.", ".attention.output.dense."},
+      {".self_attn.", ".attention.self."},
+      {".norm1.", ".attention.output.LayerNorm."},
+      {".norm2.", ".output.LayerNorm."},
+      {".linear1.", ".intermediate.dense."},
+      {".linear2.", ".output.dense."},
+      {"embedding.token.", "bert.embeddings.word_embeddings."},
+      {"embedding.position.", "bert.embeddings.position_embeddings."},
+      {"embedding.norm.", "bert.embeddings.LayerNorm."},
+      {"head.", "classifier."}},
+     true,
+     true,
+     bert_constructor}};
 
 std::string renamed(std::string name, const Library& library) {
   for (const auto& [ours, theirs] : library.words) {
@@ -137,10 +292,36 @@ std::string renamed(std::string name, const Library& library) {
 
 }  // namespace
 
+KnownModel plain_encoder() {
+  KnownModel known = {{"kind", {"encoder"}},
+                      {"norm", {"pre", "post", "sandwich", "none"}},
+                      {"normalization", {"layer", "rms"}},
+                      {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+                      {"positions", {"none", "learned", "sinusoidal"}},
+                      {"pool", {"cls", "mean"}}};
+  std::istringstream any(
+      "width heads head_dim layers feedforward dropout attention_dropout stochastic_depth "
+      "final_norm norm_eps patch patch_overlap qkv_bias out_bias init init_std "
+      "init_scaled_residuals init_from init_strict init_noise");
+  for (std::string key; any >> key;) known[key] = {};
+  return known;
+}
+
+std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {
+  std::vector<std::string> unknown;
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.section != "model") continue;
+    const std::optional<OptionValue> value = key.get(config);
+    if (!value || is_known(key, *value, known)) continue;
+    unknown.push_back(key.name() + " = " + to_literal(*value));
+  }
+  return unknown;
+}
+
 const std::vector<std::string>& library_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
-    for (const Library& library : detail::libraries()) result.push_back(library.name);
+    for (const Library& library : kLibraries) result.push_back(library.name);
     return result;
   }();
   return names;
@@ -148,12 +329,18 @@ const std::vector<std::string>& library_names() {
 
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters) {
-  const auto& known = detail::libraries();
-  const auto found =
-      std::find_if(known.begin(), known.end(), [&](const Library& l) { return l.name == library; });
-  check<ConfigError>(found != known.end(), "there is no library ", library, "; there are ",
+  const auto found = std::ranges::find(kLibraries, library, &Library::name);
+  check<ConfigError>(found != kLibraries.end(), "there is no library ", library, "; there are ",
                      joined(library_names()));
-  const std::vector<std::string> differences = found->differences(config, shape);
+  std::vector<std::string> differences = unknown_settings(config, found->known(shape));
+  const auto refuse = [&](bool differs, const char* what) {
+    if (differs) differences.push_back(what);
+  };
+  const bool images = !found->as_bert;
+  refuse(!images && shape.input != InputKind::tokens, "a task without tokens");
+  refuse(images && shape.input != InputKind::image, "a task without images");
+  refuse(images && shape.output != OutputKind::sequence, "a target for each patch");
+  refuse(images && shape.height != shape.width, "images that are not square");
   check<ConfigError>(differences.empty(), "the model does not fit ", found->model, ": ",
                      joined(differences));
 

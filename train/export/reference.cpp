@@ -1,9 +1,8 @@
-#include <xgrad/train/export/reference.hpp>
-
-#include <algorithm>
+#include <xgrad/train/export/export.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/train/model/build.hpp>
@@ -11,15 +10,6 @@
 namespace xgrad {
 
 namespace {
-
-Batch first_examples(const Task& task, std::size_t count) {
-  const std::unique_ptr<Dataset> dataset = task.dataset(Split::validation);
-  std::vector<Example> examples;
-  for (std::size_t i = 0; i < std::min(count, dataset->size()); ++i) {
-    examples.push_back(dataset->get(0, i));
-  }
-  return collate(examples, task.shape());
-}
 
 template <class T>
 void add(ZipArchive& archive, const std::string& name, const Tensor<T>& tensor) {
@@ -41,7 +31,8 @@ void add_input(ZipArchive& archive, const Batch& batch) {
 template <class T>
 std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
                           const Task& task, Objective objective, std::size_t count) {
-  const Batch batch = first_examples(task, count);
+  const std::unique_ptr<Dataset> dataset = task.dataset(Split::validation);
+  const Batch batch = Loader(*dataset, task.shape(), {.batch = count}).next();
   const BatchInput<T> input(batch);
   const Variable<T> logits = model(input.input(), Context{});
   objective.label_smoothing = 0;

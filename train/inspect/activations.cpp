@@ -1,42 +1,116 @@
 #include <xgrad/train/inspect/activations.hpp>
 
-#include <functional>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
+#include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/layers/activations.hpp>
-#include <xgrad/train/inspect/module_paths.hpp>
+#include <xgrad/layers/module.hpp>
+
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/optim/groups.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// Calls a function with the full name of each activation.
-template <class T>
-class NamedTaker final : public ActivationTaker<T> {
- public:
-  using Take = std::function<Variable<T>(const std::string& name, const Variable<T>& x)>;
-  NamedTaker(const Parameters<T>& parameters, Take take)
-      : paths_(paths_by_id(parameters)), take_(std::move(take)) {}
-  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
-    return take_(paths_.at(place.module) + "." + place.name, x);
-  }
+// The logits of a batch, with each activation as `take` returns it for its full name.
+template <class T, class Take>
+Tensor<double> logits(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                      const Batch& batch, const Take& take) {
+  const NoGrad no_grad;
+  EachActivation<T> each(parameters, "",
+                         [&](const std::string& path, const ActivationPlace& place,
+                             const Variable<T>& x) { return take(path + "." + place.name, x); });
+  return cast<double>(model(BatchInput<T>(batch).input(), each.context()).value());
+}
 
- private:
-  std::map<std::uint64_t, std::string> paths_;
-  Take take_;
+// The number that patching follows: outputs[plus] - outputs[minus].
+struct Measure {
+  std::size_t plus = 0;
+  std::optional<std::size_t> minus = {};
+  double operator()(const Tensor<double>& outputs) const {
+    return outputs.data()[plus] - (minus ? outputs.data()[*minus] : 0);
+  }
+};
+
+// Follows the last output whose classes differ and which has a target, as far as that is known.
+Measure follow_classes(const Tensor<double>& from, const Tensor<double>& to, const TaskShape& shape,
+                       const Example& example, Patching& patching) {
+  const std::size_t classes = shape.classes;
+  for (std::size_t output = from.size() / classes; output-- > 0;) {
+    const auto& targets = example.targets;
+    if (output < targets.size() && targets[output] == kIgnore) continue;
+    const auto answer = [&](const Tensor<double>& outputs) {
+      const double* logits = outputs.data() + output * classes;
+      return std::size_t(std::max_element(logits, logits + classes) - logits);
+    };
+    const std::size_t a = answer(from), b = answer(to);
+    if (a == b) continue;
+    patching.output = output;
+    patching.from = class_text(std::int32_t(a), shape);
+    patching.to = class_text(std::int32_t(b), shape);
+    patching.measure = "logit of " + patching.to + " - logit of " + patching.from;
+    return {output * classes + b, output * classes + a};
+  }
+  throw DataError(
+      "patch: the answers to both inputs are the same; choose inputs that differ in "
+      "their answers");
+}
+
+// Follows the output that differs most.
+Measure follow_number(const Tensor<double>& from, const Tensor<double>& to, const TaskShape& shape,
+                      Patching& patching) {
+  std::size_t most = 0;
+  const auto apart = [&](std::size_t i) { return std::abs(to.data()[i] - from.data()[i]); };
+  for (std::size_t i = 1; i < from.size(); ++i) most = apart(i) > apart(most) ? i : most;
+  check<DataError>(apart(most) > 0, "patch: the outputs for both inputs are the same");
+  patching.output = most / shape.classes;
+  patching.from = fmt::format("{:.4g}", from.data()[most]);
+  patching.to = fmt::format("{:.4g}", to.data()[most]);
+  patching.measure = fmt::format("number {}", most % shape.classes);
+  return {most};
+}
+
+// x with the values of y at one position; in scores (B, H, N, M), that of the query.
+Tensor<double> patched(Tensor<double> x, const Tensor<double>& y, std::size_t position) {
+  if (x.dimension() == 4) {
+    xt::view(x, xt::all(), xt::all(), position) = xt::view(y, xt::all(), xt::all(), position);
+  } else {
+    xt::view(x, xt::all(), position) = xt::view(y, xt::all(), position);
+  }
+  return x;
+}
+
+struct Site {
+  std::string name;
+  Tensor<double> from, to;
 };
 
 template <class T>
-Tensor<double> logits(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                      const Batch& batch, typename NamedTaker<T>::Take take) {
-  const NoGrad no_grad;
-  NamedTaker<T> taker(parameters, std::move(take));
-  Context context;
-  context.activations = &taker;
-  return cast<double>(model(BatchInput<T>(batch).input(), context).value());
+std::vector<Site> chosen_sites(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                               const Batch& from, const Batch& to, const std::string& pattern) {
+  auto in_from = capture_activations(model, parameters, from);
+  auto in_to = capture_activations(model, parameters, to);
+  std::vector<Site> sites;
+  for (std::size_t i = 0; i < in_from.size(); ++i) {
+    if (!matches(pattern, in_from[i].name)) continue;
+    const bool again = !sites.empty() && sites.back().from == in_from[i].value &&
+                       sites.back().to == in_to[i].value;
+    if (again) continue;
+    sites.push_back({in_from[i].name, std::move(in_from[i].value), std::move(in_to[i].value)});
+  }
+  check<ConfigError>(!sites.empty(), "patch: no activation of the model matches ", excerpt(pattern),
+                     "; `xgrad summary` lists them");
+  return sites;
 }
 
 }  // namespace
@@ -46,7 +120,7 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch) {
   std::vector<CapturedActivation> captured;
-  logits<T>(model, parameters, batch, [&](const std::string& name, const Variable<T>& x) {
+  logits(model, parameters, batch, [&](const std::string& name, const Variable<T>& x) {
     captured.push_back({name, cast<double>(x.value())});
     return x;
   });
@@ -66,7 +140,7 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
                 to_string(x.shape()), ", got ", to_string(found->second.shape()));
     return Variable<T>(cast<T>(found->second));
   };
-  Tensor<double> result = logits<T>(model, parameters, batch, take);
+  const Tensor<double> result = logits(model, parameters, batch, take);
   for (const auto& [name, value] : values) {
     check<Error>(seen.contains(name), "the model has no activation ", excerpt(name),
                  "; `xgrad summary` lists them");
@@ -74,12 +148,71 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
   return result;
 }
 
+template <class T>
+Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                           const TaskShape& shape, const Example& from, const Example& to,
+                           const std::string& pattern) {
+  check<ConfigError>(shape.output != OutputKind::generated,
+                     "patch: a model that generates sequences cannot be patched: its decoder reads "
+                     "the outputs so far, which differ between the inputs, also in their number");
+  check<DataError>(length_of(from, shape) == length_of(to, shape),
+                   "patch: expected two inputs of the same length, got ", length_of(from, shape),
+                   " and ", length_of(to, shape), " tokens");
+  const Batch batch = collate({from}, shape), other = collate({to}, shape);
+  const auto sites = chosen_sites(model, parameters, batch, other, pattern);
+  const Tensor<double> before = replace_activations(model, parameters, batch, {}),
+                       after = replace_activations(model, parameters, other, {});
+  Patching result;
+  const Measure measure = shape.target == TargetKind::classes
+                              ? follow_classes(before, after, shape, from, result)
+                              : follow_number(before, after, shape, result);
+  result.from_value = measure(before);
+  result.to_value = measure(after);
+  const Tensor<double>& first = sites[0].from;
+  const std::size_t positions = first.shape()[first.dimension() == 4 ? 2 : 1];
+  result.restored = empty<double>({sites.size(), positions});
+  for (std::size_t s = 0; s < sites.size(); ++s) {
+    const Site& site = sites[s];
+    result.sites.push_back(site.name);
+    for (std::size_t p = 0; p < positions; ++p) {
+      const double d = measure(replace_activations(model, parameters, batch,
+                                                   {{site.name, patched(site.from, site.to, p)}}));
+      result.restored(s, p) = (d - result.from_value) / (result.to_value - result.from_value);
+    }
+  }
+  return result;
+}
+
+std::string restored_text(double restored) {
+  return fmt::format("{:.2f}", std::round(100 * restored) / 100 + 0.0);  // -0.0 + 0.0 is 0.0
+}
+
+std::string to_text(const Patching& patching, const std::vector<std::string>& tokens) {
+  std::vector<std::vector<std::string>> rows{{"activation"}};
+  rows[0].insert(rows[0].end(), tokens.begin(), tokens.end());
+  for (std::size_t s = 0; s < patching.sites.size(); ++s) {
+    rows.push_back({patching.sites[s]});
+    for (std::size_t p = 0; p < patching.restored.shape()[1]; ++p) {
+      rows.back().push_back(restored_text(patching.restored(s, p)));
+    }
+  }
+  return fmt::format(
+             "output {}: {} for --from, {} for --to\n{}: {:.4f} for --from, {:.4f} for "
+             "--to\n\n",
+             patching.output, patching.from, patching.to, patching.measure, patching.from_value,
+             patching.to_value) +
+         text_table(rows);
+}
+
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template std::vector<CapturedActivation> capture_activations(                              \
       const SequenceModel<T>&, const Parameters<T>&, const Batch&);                          \
   template Tensor<double> replace_activations(const SequenceModel<T>&, const Parameters<T>&, \
                                               const Batch&,                                  \
-                                              const std::map<std::string, Tensor<double>>&);
+                                              const std::map<std::string, Tensor<double>>&); \
+  template Patching patch_activations(const SequenceModel<T>&, const Parameters<T>&,         \
+                                      const TaskShape&, const Example&, const Example&,      \
+                                      const std::string&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

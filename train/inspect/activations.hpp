@@ -1,14 +1,61 @@
-// Captures the activations of a model at named sites, and replaces them.
+// Captures the activations of a model at named places, replaces them, and patches them: finds those
+// that carry what one input has and another lacks.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
+#include <xgrad/layers/module.hpp>
 
 namespace xgrad {
+
+/// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its id.
+template <class T>
+std::map<std::uint64_t, std::string> paths_by_id(const Parameters<T>& parameters) {
+  std::map<std::uint64_t, std::string> paths;
+  for (const Parameter<T>& p : parameters) {
+    for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
+      const std::string path = p.name.substr(0, dot);
+      paths[(Rng(0) / path).key()] = path;
+    }
+  }
+  return paths;
+}
+
+/// Calls a function with each activation of one name, or of any name if that is empty, and the path
+/// of its module. The forward pass goes on with what it returns.
+template <class T>
+class EachActivation final : public ActivationTaker<T> {
+ public:
+  /// The function: returns what replaces x.
+  using Take = std::function<Variable<T>(const std::string& path, const ActivationPlace& place,
+                                         const Variable<T>& x)>;
+  /// For the activations of this name in the module that has these parameters.
+  EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
+      : paths_(paths_by_id(parameters)), name_(name), take_(std::move(take)) {}
+  bool wants(std::string_view name) const override { return name_.empty() || name == name_; }
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
+    return take_(paths_.at(place.module), place, x);
+  }
+  /// A context that hands the activations to this object.
+  Context context() {
+    Context context;
+    context.activations = this;
+    return context;
+  }
+
+ private:
+  std::map<std::uint64_t, std::string> paths_;
+  std::string_view name_;
+  Take take_;
+};
 
 /// An intermediate value of a forward pass.
 struct CapturedActivation {
@@ -30,5 +77,41 @@ template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,
                                    const std::map<std::string, Tensor<double>>& values);
+
+/// How much of the difference between the answers to two inputs each activation brings back, after
+/// Meng et al. 2022.
+struct Patching {
+  std::size_t output = 0;          ///< position of the output that is compared
+  std::string from;                ///< answer to the input `from`
+  std::string to;                  ///< answer to the input `to`
+  std::string measure;             ///< what d is: "logit of 5 - logit of 3"
+  double from_value = 0;           ///< d for the input `from`
+  double to_value = 0;             ///< d for the input `to`
+  std::vector<std::string> sites;  ///< names of the activations, as capture_activations() has them
+  /// (sites, positions): (d - from_value) / (to_value - from_value), where d is that of the input
+  /// `from` with this activation replaced, at this position, by that of `to`. 0: nothing comes
+  /// back; 1: all does.
+  Tensor<double> restored;
+};
+
+/// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at
+/// a time and one position at a time; in scores, the position of the query. An activation with the
+/// same numbers as the chosen one before it, such as a residual stream behind a block and in front
+/// of the next, is left out.
+///
+/// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
+/// last output with different answers; otherwise it is the output that differs most. Requires: both
+/// examples passed check_example(). Throws DataError if they differ in length, or if their answers
+/// are the same, and ConfigError if no activation matches or the task generates sequences.
+template <class T>
+Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                           const TaskShape& shape, const Example& from, const Example& to,
+                           const std::string& pattern);
+
+/// An element of Patching::restored with two digits.
+std::string restored_text(double restored);
+
+/// Returns a table to print, ending with a line feed; `tokens` name the positions.
+std::string to_text(const Patching& patching, const std::vector<std::string>& tokens);
 
 }  // namespace xgrad

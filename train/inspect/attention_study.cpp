@@ -1,64 +1,86 @@
 #include <xgrad/train/inspect/attention_study.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <functional>
+#include <cmath>
+#include <string_view>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/activations.hpp>
-#include <xgrad/train/inspect/module_paths.hpp>
-#include <xgrad/train/inspect/subset.hpp>
+#include <xgrad/layers/module.hpp>
+
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/storage/formats/png.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
+#include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// Calls a function with the maps of each attention.
-template <class T>
-class MapReader final : public ActivationTaker<T> {
- public:
-  using Read = std::function<void(const ActivationPlace&, Tensor<double> maps)>;
-  explicit MapReader(Read read) : read_(std::move(read)) {}
-  bool wants(std::string_view name) const override { return name == "weights"; }
-  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
-    read_(place, cast<double>(x.value()));
-    return x;
+constexpr std::size_t kSide = 128;  // side of a head's picture, in pixels
+constexpr std::size_t kGap = 4;
+constexpr std::uint8_t kGrey = 160;
+constexpr std::size_t kNameWidth = 8;  // width of a token in front of its row
+
+std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
+  const std::vector<Figure> whole = study.metrics.figures();
+  std::string text = fmt::format(
+      "\n{}\n  head  entropy  distance  asymmetry  loss without  {:>16}  cosine with head",
+      layer.path, whole[1].name + " without");
+  const std::size_t heads = layer.metrics.heads();
+  for (std::size_t h = 0; h < heads; ++h) text += fmt::format(" {:>4}", h);
+  for (std::size_t h = 0; h < heads; ++h) {
+    const std::vector<Figure> without = layer.without[h].figures();
+    const double loss = without[0].value, other = without[1].value;
+    text += fmt::format(
+        "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}  {:>16}",
+        h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h), loss,
+        loss - whole[0].value, other, other - whole[1].value, "");
+    for (std::size_t g = 0; g < heads; ++g) {
+      text += fmt::format(" {:>4.2f}", layer.metrics.redundancy(g, h));
+    }
   }
+  return text + "\n";
+}
 
- private:
-  Read read_;
-};
+// The first `most` characters of a UTF-8 word, padded with spaces.
+std::string shortened(const std::string& word, std::size_t most) {
+  std::string text;
+  std::size_t count = 0;
+  for (const char c : word) {
+    if ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++count > most) break;
+    text += c;
+  }
+  return text + std::string(most - std::min(most, count), ' ');
+}
 
-// A head by the id of its module, of `heads`.
+// A head of an attention module that has `heads`.
 struct SilentHead {
-  std::uint64_t module;
+  std::string path;
   std::size_t head, heads;
 };
 
-// Sets the outputs of heads to 0.
+// The metrics of a model in which the outputs of these heads are 0.
 template <class T>
-class Silencer final : public ActivationTaker<T> {
- public:
-  explicit Silencer(std::vector<SilentHead> silent) : silent_(std::move(silent)) {}
-  bool wants(std::string_view name) const override { return name == "head_outputs"; }
-  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
-    Tensor<T> factors = ones<T>({x.shape().back()});
-    for (const auto& [module, head, heads] : silent_) {
-      const std::size_t width = factors.size() / heads;
-      if (module == place.module) std::fill_n(factors.data() + head * width, width, T(0));
-    }
-    return mul(x, Variable<T>(std::move(factors)));
-  }
-
- private:
-  std::vector<SilentHead> silent_;
-};
-
-Context looking(ActivationObserver& observer) {
-  Context context;
-  context.activations = &observer;
-  return context;
+Metrics without(const std::vector<SilentHead>& silent, const SequenceModel<T>& model,
+                const Parameters<T>& parameters, Pass pass, const Objective& objective) {
+  EachActivation<T> silencer(
+      parameters, "head_outputs",
+      [&](const std::string& path, const ActivationPlace&, const Variable<T>& x) {
+        Tensor<T> factors = ones<T>({x.shape().back()});
+        for (const SilentHead& s : silent) {
+          const std::size_t width = factors.size() / s.heads;
+          if (s.path == path) std::fill_n(factors.data() + s.head * width, width, T(0));
+        }
+        return mul(x, Variable<T>(std::move(factors)));
+      });
+  pass.context = silencer.context();
+  return evaluate(model, pass, objective);
 }
 
 }  // namespace
@@ -67,41 +89,40 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch) {
   const NoGrad no_grad;
-  const auto paths = paths_by_id(parameters);
   std::vector<AttentionMap> maps;
-  MapReader<T> reader([&](const ActivationPlace& place, Tensor<double> p) {
-    maps.push_back({paths.at(place.module), std::move(p)});
-  });
-  model(BatchInput<T>(batch).input(), looking(reader));
+  EachActivation<T> reader(
+      parameters, "weights",
+      [&](const std::string& path, const ActivationPlace&, const Variable<T>& x) {
+        maps.push_back({path, cast<double>(x.value())});
+        return x;
+      });
+  model(BatchInput<T>(batch).input(), reader.context());
   return maps;
 }
 
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                               const Dataset& dataset, const TaskShape& shape,
-                               const Objective& objective, std::size_t batch,
-                               std::size_t examples) {
-  const Subset some(dataset, examples);
-  const auto measured = [&](const Context& context) {
-    return evaluate(model, {some, shape, batch, context}, objective);
-  };
+                               const Pass& pass, const Objective& objective) {
   AttentionStudy study;
-  study.examples = some.size();
-  study.forced = shape.output == OutputKind::generated;
-  const auto paths = paths_by_id(parameters);
-  MapReader<T> surveyor([&](const ActivationPlace& place, const Tensor<double>& p) {
-    const std::string& path = paths.at(place.module);
-    const auto known = [&](const LayerStudy& layer) { return layer.path == path; };
-    auto at = std::find_if(study.layers.begin(), study.layers.end(), known);
-    if (at == study.layers.end()) at = study.layers.insert(at, {path, {}, {}});
-    at->metrics.add(p, place.query_mask, place.cross);
-  });
-  measured(looking(surveyor));
-  study.metrics = measured({});  // to the bits of an evaluation, where attention is fused
+  study.examples = pass.dataset.size();
+  study.forced = pass.shape.output == OutputKind::generated;
+  EachActivation<T> reader(
+      parameters, "weights",
+      [&](const std::string& path, const ActivationPlace& place, const Variable<T>& x) {
+        auto at = std::ranges::find(study.layers, path, &LayerStudy::path);
+        if (at == study.layers.end()) at = study.layers.insert(at, {path, {}, {}});
+        at->metrics.add(cast<double>(x.value()), place.query_mask, place.cross);
+        return x;
+      });
+  Pass observed = pass;
+  observed.context = reader.context();
+  evaluate(model, observed, objective);
+  study.metrics = evaluate(model, pass, objective);  // with fused attention, as everywhere else
   for (LayerStudy& layer : study.layers) {
-    for (std::size_t head = 0; head < layer.metrics.heads(); ++head) {
-      Silencer<T> silencer({{module_id(layer.path), head, layer.metrics.heads()}});
-      layer.without.push_back(measured(looking(silencer)));
+    const std::size_t heads = layer.metrics.heads();
+    for (std::size_t head = 0; head < heads; ++head) {
+      layer.without.push_back(
+          without({{layer.path, head, heads}}, model, parameters, pass, objective));
     }
   }
   return study;
@@ -109,12 +130,10 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
 
 template <class T>
 SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                            const Dataset& dataset, const TaskShape& shape,
-                            const Objective& objective, std::size_t batch, std::size_t examples,
+                            const Pass& pass, const Objective& objective,
                             const std::vector<Head>& heads) {
-  const Subset some(dataset, examples);
   const std::vector<AttentionMap> maps =
-      attention_maps(model, parameters, collate({some.get(0, 0)}, shape));
+      attention_maps(model, parameters, collate({pass.dataset.get(0, 0)}, pass.shape));
   std::vector<SilentHead> silent;
   for (const Head& head : heads) {
     check<ConfigError>(head.layer < maps.size(), "head ", head.layer, ".", head.head,
@@ -122,25 +141,144 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
     const std::size_t count = maps[head.layer].probabilities.shape()[1];
     check<ConfigError>(head.head < count, "head ", head.layer, ".", head.head, ": layer ",
                        head.layer, " has ", count, " heads, counted from 0");
-    silent.push_back({module_id(maps[head.layer].path), head.head, count});
+    silent.push_back({maps[head.layer].path, head.head, count});
   }
-  Silencer<T> silencer(std::move(silent));
-  const auto measured = [&](const Context& context) {
-    return evaluate(model, {some, shape, batch, context}, objective);
+  return {pass.dataset.size(), pass.shape.output == OutputKind::generated,
+          evaluate(model, pass, objective), without(silent, model, parameters, pass, objective)};
+}
+
+const char* outputs_read(bool forced) {
+  return forced ? "; the decoder reads the targets (teacher forcing)" : "";
+}
+
+std::string to_text(const AttentionStudy& study) {
+  const std::vector<Figure> whole = study.metrics.figures();
+  std::string text =
+      fmt::format("{} examples: loss {:.4f}, {} {:.4f}{}\n", grouped(study.examples),
+                  whole[0].value, whole[1].name, whole[1].value, outputs_read(study.forced));
+  for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
+  return text;
+}
+
+std::string to_text(const SilencedHeads& silenced) {
+  std::vector<std::vector<std::string>> rows{{"metric", "whole", "without", "change"}};
+  const std::vector<Figure> whole = silenced.whole.figures(), without = silenced.without.figures();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    rows.push_back({whole[i].name, fmt::format("{:.4f}", whole[i].value),
+                    fmt::format("{:.4f}", without[i].value),
+                    fmt::format("{:+.4f}", without[i].value - whole[i].value)});
+  }
+  return grouped(silenced.examples) + " examples" + outputs_read(silenced.forced) + "\n" +
+         text_table(rows);
+}
+
+std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
+                     const std::vector<std::string>& rows,
+                     const std::vector<std::string>& columns) {
+  constexpr std::string_view shades = " .:-=+*#%@";
+  const auto& s = probabilities.shape();
+  const double* p = probabilities.data() + (sample * s[1] + head) * s[2] * s[3];
+  const auto name = [](const std::vector<std::string>& names, std::size_t i, std::size_t most) {
+    return shortened(i < names.size() ? names[i] : std::to_string(i), most);
   };
-  return {some.size(), shape.output == OutputKind::generated, measured({}),
-          measured(looking(silencer))};
+  std::string text(kNameWidth, ' ');
+  for (std::size_t j = 0; j < s[3]; ++j) text += " " + name(columns, j, 2);
+  for (std::size_t i = 0; i < s[2]; ++i) {
+    text += "\n" + name(rows, i, kNameWidth);
+    for (std::size_t j = 0; j < s[3]; ++j) {
+      const double a = std::clamp(p[i * s[3] + j], 0.0, 1.0);
+      text += " " + std::string(2, shades[std::min<std::size_t>(9, std::size_t(a * 10))]);
+    }
+  }
+  return text + "\n";
+}
+
+std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
+                    const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs) {
+  std::size_t bytes = 0;
+  for (const AttentionMap& map : maps) bytes += 8 * map.probabilities.size();
+  Hdf5Writer file(bytes);
+  const auto lines = [&](const char* name, const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += text + "\n";
+    if (!texts.empty()) file.value(name, all);
+  };
+  lines("/inputs", inputs);
+  lines("/outputs", outputs);
+  file.number("/examples", study.examples);
+  for (const LayerStudy& layer : study.layers) {
+    const std::string group = "/" + layer.path;
+    file.group(group);
+    for (const AttentionMap& map : maps) {
+      if (map.path == layer.path) file.tensor(group + "/maps", map.probabilities);
+    }
+    const AttentionMetrics& metrics = layer.metrics;
+    const std::size_t heads = metrics.heads();
+    const auto per_head = [&](const std::string& name, const auto& f) {
+      Tensor<double> values = empty<double>({heads});
+      for (std::size_t h = 0; h < heads; ++h) values(h) = f(h);
+      file.tensor(group + "/" + name, values);
+    };
+    per_head("entropy", [&](std::size_t h) { return metrics.entropy(h); });
+    per_head("distance", [&](std::size_t h) { return metrics.distance(h); });
+    per_head("asymmetry", [&](std::size_t h) { return metrics.asymmetry(h); });
+    Tensor<double> redundancy = empty<double>({heads, heads});
+    for (std::size_t i = 0; i < redundancy.size(); ++i) {
+      redundancy.data()[i] = metrics.redundancy(i / heads, i % heads);
+    }
+    file.tensor(group + "/redundancy", redundancy);
+    per_head("loss_without", [&](std::size_t h) { return layer.without[h].figures()[0].value; });
+    per_head(study.metrics.figures()[1].name + "_without",
+             [&](std::size_t h) { return layer.without[h].figures()[1].value; });
+  }
+  return file.take_image();
+}
+
+std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch) {
+  const std::size_t tokens = shape.input == InputKind::image
+                                 ? (shape.height / patch) * (shape.width / patch)
+                                 : length_of(example, shape);
+  return std::max(tokens, example.targets.size());
+}
+
+Picture head_picture(const AttentionMap& map, std::size_t head) {
+  const auto& s = map.probabilities.shape();
+  const double* p = map.probabilities.data() + head * s[2] * s[3];
+  const double largest = std::max(1e-12, *std::max_element(p, p + s[2] * s[3]));
+  Picture picture{s[3], s[2], {}};
+  for (std::size_t i = 0; i < s[2] * s[3]; ++i) {
+    const double a = std::sqrt(std::clamp(p[i] / largest, 0.0, 1.0));
+    for (const double end : {8.0, 48.0, 107.0}) {
+      picture.rgb.push_back(std::uint8_t(247 + a * (end - 247)));
+    }
+  }
+  return picture;
+}
+
+Picture heads_picture(const AttentionMap& map) {
+  const auto& s = map.probabilities.shape();
+  const std::size_t square = std::max<std::size_t>(1, kSide / std::max(s[2], s[3]));
+  const std::size_t step = square * s[3] + kGap;
+  std::vector<Picture> heads;
+  for (std::size_t h = 0; h < s[1]; ++h) heads.push_back(head_picture(map, h));
+  Picture all{s[1] * step - kGap, square * s[2], {}};
+  for (std::size_t i = 0; i < all.width * all.height; ++i) {
+    const std::size_t row = i / all.width / square, x = i % all.width, column = x % step / square;
+    for (std::size_t c = 0; c < 3; ++c) {
+      all.rgb.push_back(column < s[3] ? heads[x / step].rgb[3 * (row * s[3] + column) + c] : kGrey);
+    }
+  }
+  return all;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                       \
   template std::vector<AttentionMap> attention_maps(const SequenceModel<T>&, const Parameters<T>&, \
                                                     const Batch&);                                 \
   template AttentionStudy study_attention(const SequenceModel<T>&, const Parameters<T>&,           \
-                                          const Dataset&, const TaskShape&, const Objective&,      \
-                                          std::size_t, std::size_t);                               \
-  template SilencedHeads silence_heads(const SequenceModel<T>&, const Parameters<T>&,              \
-                                       const Dataset&, const TaskShape&, const Objective&,         \
-                                       std::size_t, std::size_t, const std::vector<Head>&);
+                                          const Pass&, const Objective&);                          \
+  template SilencedHeads silence_heads(const SequenceModel<T>&, const Parameters<T>&, const Pass&, \
+                                       const Objective&, const std::vector<Head>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

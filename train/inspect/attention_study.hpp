@@ -5,14 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/data/batch.hpp>
-#include <xgrad/data/task.hpp>
 #include <xgrad/layers/attention/metrics.hpp>
-#include <xgrad/layers/model.hpp>
-#include <xgrad/train/metrics/metrics.hpp>
-#include <xgrad/train/model/objective.hpp>
+#include <xgrad/train/metrics/evaluate.hpp>
 
 namespace xgrad {
+
+struct Picture;
 
 /// The attention maps of one module for a batch.
 struct AttentionMap {
@@ -41,12 +39,11 @@ struct AttentionStudy {
   std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
-/// Studies a model on the first `examples` of a data set: one evaluation, and another for each
-/// head. A decoder reads the targets, as in every evaluation.
+/// Studies a model on a data set: two evaluations, and another for each head. A decoder reads the
+/// targets, as in every evaluation.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                               const Dataset& dataset, const TaskShape& shape,
-                               const Objective& objective, std::size_t batch, std::size_t examples);
+                               const Pass& pass, const Objective& objective);
 
 /// A head: the number of its attention module, in the order in which they run, and its number in
 /// this module. Both start at 0.
@@ -63,12 +60,11 @@ struct SilencedHeads {
   Metrics without;           ///< metrics with the outputs of all these heads set to 0
 };
 
-/// Measures a model on the first `examples` of a data set, whole and without all of `heads`
-/// together. Throws ConfigError that names a head which the model does not have.
+/// Measures a model on a data set, whole and without all of `heads` together. Throws ConfigError
+/// that names a head which the model does not have.
 template <class T>
 SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                            const Dataset& dataset, const TaskShape& shape,
-                            const Objective& objective, std::size_t batch, std::size_t examples,
+                            const Pass& pass, const Objective& objective,
                             const std::vector<Head>& heads);
 
 /// The end of a sentence on examples that says that a decoder read their targets; "" if none did.
@@ -90,5 +86,21 @@ std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, st
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
                     const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs);
+
+/// Maximum number of tokens of an input whose maps are drawn.
+inline constexpr std::size_t kMostMapped = 128;
+
+/// Number of tokens in the attention maps of an example: its ids, vectors, or image patches with
+/// side `patch`; or its outputs to generate, if there are more. Does not count a class token.
+std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch);
+
+/// Draws the map of one head for the first sample: one row of pixels per query, one column per key.
+/// White is 0 and dark blue the largest weight. The shade follows the square root, so small weights
+/// are visible too.
+Picture head_picture(const AttentionMap& map, std::size_t head);
+
+/// Draws the maps of all heads from left to right, separated by grey and enlarged to about 128
+/// pixels each.
+Picture heads_picture(const AttentionMap& map);
 
 }  // namespace xgrad

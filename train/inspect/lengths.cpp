@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/inspect/subset.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 
@@ -60,35 +59,31 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
   return "";
 }
 
-// Examples that the task draws.
-std::vector<Bin> drawn(const Config& config, Split split, const TaskShape& has,
-                       const Lengths& lengths) {
-  std::vector<Bin> bins;
-  for (const std::size_t length : lengths) {
-    Bin& bin = bins.emplace_back(Bin{{length, length}});
-    try {
-      bin.task = task_of_length(config, length);
-      bin.score.why_not = misfit(config.model, has, bin.task->shape());
-      if (bin.score.why_not.empty()) bin.data = bin.task->dataset(split);
-    } catch (const ConfigError& error) {
-      bin.score.why_not = error.what();
-    }
-  }
-  return bins;
-}
-
-// Examples of a data set.
-std::vector<Bin> sorted(const Dataset& all, const TaskShape& shape, const Lengths& lengths) {
+// Examples of each length: some of `all`, or, without these, those that the task draws.
+std::vector<Bin> bins_of(const Config& config, Split split, const TaskShape& has,
+                         const Dataset* all, const Lengths& lengths) {
   std::vector<std::vector<std::size_t>> chosen(lengths.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto bin = std::lower_bound(lengths.begin(), lengths.end(), all.length(i, shape));
+  for (std::size_t i = 0; all != nullptr && i < all->size(); ++i) {
+    const auto bin = std::ranges::lower_bound(lengths, all->length(i, has));
     if (bin != lengths.end()) chosen[std::size_t(bin - lengths.begin())].push_back(i);
   }
   std::vector<Bin> bins;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    Bin& bin = bins.emplace_back(Bin{{i == 0 ? 0 : lengths[i - 1] + 1, lengths[i]}});
-    if (chosen[i].empty()) bin.score.why_not = "the split has no example of this length";
-    bin.data = std::make_unique<Subset>(all, std::move(chosen[i]));
+    Bin& bin = bins.emplace_back(Bin{{lengths[i], lengths[i]}});
+    std::string& why_not = bin.score.why_not;
+    if (all != nullptr) {
+      bin.score.shortest = i == 0 ? 0 : lengths[i - 1] + 1;
+      if (chosen[i].empty()) why_not = "the split has no example of this length";
+      bin.data = std::make_unique<Subset>(*all, std::move(chosen[i]));
+      continue;
+    }
+    try {
+      bin.task = task_of_length(config, lengths[i]);
+      why_not = misfit(config.model, has, bin.task->shape());
+      if (why_not.empty()) bin.data = bin.task->dataset(split);
+    } catch (const ConfigError& error) {
+      why_not = error.what();
+    }
   }
   return bins;
 }
@@ -109,8 +104,7 @@ std::vector<LengthScore> score_lengths(
                      config.task, " are images, which have no length");
   const Objective objective = make_objective(config.train, shape);
   const auto all = draws_lengths(config) ? nullptr : task->dataset(split);
-  const std::vector<Bin> bins =
-      all ? sorted(*all, shape, lengths) : drawn(config, split, shape, lengths);
+  const std::vector<Bin> bins = bins_of(config, split, shape, all.get(), lengths);
   const auto scored = [](const Bin& bin) { return bin.score.why_not.empty(); };
   check<ConfigError>(std::any_of(bins.begin(), bins.end(), scored), "--lengths: length ",
                      bins.front().score.length_text(), ": ", bins.front().score.why_not);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
@@ -87,37 +89,33 @@ class Profiler final : public OpObserver {
     if (tracing) add_event(call, done.start, seconds);
   }
 
-  static std::string name_of(const OpCall& call) {
-    const std::string name = call.name;
-    if (call.kind == OpCall::Kind::backward) return name + " backward";
-    if (call.kind == OpCall::Kind::forward) return name;
-    if (name == "step") return kOther;
-    return name == "model" || name == "loss" || name == "backward" ? kBetween + name : name;
-  }
-
   ProfileRow& row_of(const OpCall& call) {
-    const std::string name = name_of(call);
-    const auto same = [&](const ProfileRow& row) { return row.name == name; };
-    const auto found = std::find_if(rows.begin(), rows.end(), same);
+    std::string name = call.name;
+    if (call.kind == OpCall::Kind::backward) {
+      name += " backward";
+    } else if (call.kind == OpCall::Kind::region) {
+      if (name == "step") name = kOther;
+      if (name == "model" || name == "loss" || name == "backward") name = kBetween + name;
+    }
+    const auto found = std::ranges::find(rows, name, &ProfileRow::name);
     return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
   }
 
   void add_event(const OpCall& call, Clock::time_point start, double seconds) {
     if (events.empty()) epoch_ = start;
-    std::string shapes;
-    for (const Operand& x : call.inputs) {
-      shapes += (shapes.empty() ? "" : ", ") + to_string(x.shape);
-    }
+    std::vector<std::string> shapes;
+    for (const Operand& x : call.inputs) shapes.push_back(to_string(x.shape));
     const char* const kinds[] = {"forward", "backward", "region"};
     const auto microseconds = [](double s) { return std::round(1e9 * s) / 1e3; };
-    events.push_back({{"name", call.name},
-                      {"cat", kinds[int(call.kind)]},
-                      {"ph", "X"},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"ts", microseconds(seconds_between(epoch_, start))},
-                      {"dur", microseconds(seconds)},
-                      {"args", {{"inputs", shapes}, {"result", to_string(call.result.shape)}}}});
+    events.push_back(
+        {{"name", call.name},
+         {"cat", kinds[int(call.kind)]},
+         {"ph", "X"},
+         {"pid", 1},
+         {"tid", 1},
+         {"ts", microseconds(seconds_between(epoch_, start))},
+         {"dur", microseconds(seconds)},
+         {"args", {{"inputs", joined(shapes)}, {"result", to_string(call.result.shape)}}}});
   }
 
   const Counters& counters_;
@@ -159,16 +157,12 @@ double copy_rate() {
          });
 }
 
-bool names_work(const ProfileRow& row) {
-  return row.name != kOther && !row.name.starts_with(kBetween);
-}
-
 // The time of all rows, and of rows that name no work.
 std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
   double all = 0, unnamed = 0;
   for (const ProfileRow& row : rows) {
     all += row.seconds;
-    if (!names_work(row)) unnamed += row.seconds;
+    if (row.name == kOther || row.name.starts_with(kBetween)) unnamed += row.seconds;
   }
   return {all, unnamed};
 }
@@ -182,13 +176,6 @@ std::uint64_t update_bytes(const Trainer<T>& trainer) {
     if (p.variable.requires_grad()) elements += 4 * p.value().size();
   }
   return elements * sizeof(T);
-}
-
-// The median of at least one value; the upper one of the middle two.
-double median(std::vector<double> x) {
-  const auto middle = x.begin() + std::ptrdiff_t(x.size() / 2);
-  std::nth_element(x.begin(), middle, x.end());
-  return *middle;
 }
 
 template <class T>
@@ -212,13 +199,14 @@ Profile measure(const Config& config, std::size_t steps) {
     result.seconds = all;
     before = unnamed;
   }
-  result.explained = median(std::move(explained));
+  const auto middle = explained.begin() + std::ptrdiff_t(steps / 2);
+  std::ranges::nth_element(explained, middle);
+  result.explained = *middle;
   result.rows = std::move(profiler.rows);
   for (ProfileRow& row : result.rows) {
     if (row.name == "update") row.bytes = steps * update_bytes(trainer);
   }
-  std::sort(result.rows.begin(), result.rows.end(),
-            [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
+  std::ranges::sort(result.rows, std::greater(), &ProfileRow::seconds);
   result.trace = Json{{"displayTimeUnit", "ms"}, {"traceEvents", profiler.events}}.dump() + "\n";
   return result;
 }

@@ -9,12 +9,19 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/loader.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/activations.hpp>
-#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/objective.hpp>
+#include <xgrad/train/model/parts.hpp>
+#include <xgrad/train/ranks/gradient_shards.hpp>
+#include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {
 
@@ -49,14 +56,11 @@ class Tracer final : public OpObserver {
         module_ = module_of(found->second);
       }
     }
-    Call kept{module_, call.name, {}, call.result.shape, counters_.flops() - flops_before_};
-    for (const Operand& x : call.inputs) kept.inputs.push_back(x.shape);
-    calls_.push_back(std::move(kept));
+    calls_.push_back({module_, call.name, call.result.shape, counters_.flops() - flops_before_});
   }
 
   struct Call {
     std::string module, op;
-    std::vector<Shape> inputs;
     Shape output;
     std::uint64_t flops;
   };
@@ -82,18 +86,12 @@ std::map<const void*, std::string> addresses(const Parameters<T>& parameters) {
 
 // Inserts a module behind its parent and siblings, whatever the order of the calls.
 void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
-  const auto same = [&](const ModuleSummary& m) { return m.path == path; };
-  if (std::any_of(tree.begin(), tree.end(), same)) return;
+  if (std::ranges::find(tree, path, &ModuleSummary::path) != tree.end()) return;
   const std::string parent = path.find('.') == path.npos ? "" : module_of(path);
   insert(tree, parent);
   auto at = tree.end();
   while (!holds(parent, (at - 1)->path)) --at;
   tree.insert(at, ModuleSummary{path});
-}
-
-template <class T>
-std::size_t trainable(const Parameter<T>& p) {
-  return p.variable.requires_grad() ? p.value().size() : 0;
 }
 
 // All modules with parameters, in the order in which a step uses them.
@@ -102,69 +100,87 @@ std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
                                       const std::vector<Tracer::Call>& calls) {
   std::vector<ModuleSummary> tree{ModuleSummary{""}};
   for (const Tracer::Call& call : calls) insert(tree, call.module);
-  for (const Parameter<T>& p : parameters) {
-    insert(tree, module_of(p.name));
-    for (ModuleSummary& m : tree) {
-      if (holds(m.path, p.name)) m.parameters += trainable(p);
+  for (const Parameter<T>& p : parameters) insert(tree, module_of(p.name));
+  for (ModuleSummary& m : tree) {
+    for (const Parameter<T>& p : parameters) {
+      if (holds(m.path, p.name) && p.variable.requires_grad()) m.parameters += p.value().size();
+    }
+    for (const Tracer::Call& call : calls) {
+      if (!holds(m.path, call.module)) continue;
+      m.flops += call.flops;
+      m.output = call.output;
+      const bool known = std::ranges::find(m.ops, call.op) != m.ops.end();
+      if (m.path == call.module && !known) m.ops.push_back(call.op);
     }
   }
   return tree;
 }
 
-void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& modules) {
-  for (const Tracer::Call& call : calls) {
-    for (ModuleSummary& m : modules) {
-      if (!holds(m.path, call.module)) continue;
-      m.flops += call.flops;
-      m.output = call.output;
-      const bool known = std::find(m.ops.begin(), m.ops.end(), call.op) != m.ops.end();
-      if (m.path == call.module && !known) m.ops.push_back(call.op);
-    }
+// The first row of a tensor whose first axis counts examples.
+template <class A>
+A first_row(const A& all) {
+  return all.dimension() == 0 ? all : A(xt::view(all, xt::range(0, 1)));
+}
+
+SharedMask first_row(const SharedMask& all) {
+  return all ? std::make_shared<const Mask>(first_row(*all)) : nullptr;
+}
+
+// Names and shapes of the activations of a batch. Looks at one example, because observed attention
+// stores its scores.
+template <class T>
+std::vector<std::pair<std::string, Shape>> activations_of(const SequenceModel<T>& model,
+                                                          const Parameters<T>& parameters,
+                                                          const Batch& batch) {
+  Batch one;
+  one.size = 1;
+  one.ids = first_row(batch.ids);
+  one.features = first_row(batch.features);
+  one.targets = first_row(batch.targets);
+  one.mask = first_row(batch.mask);
+  one.adjacency = first_row(batch.adjacency);
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const auto& [name, value] : capture_activations(model, parameters, one)) {
+    shapes.emplace_back(name, Shape(value.shape().begin(), value.shape().end()));
+    shapes.back().second[0] = batch.size;
   }
+  return shapes;
 }
 
-// (B, N, H d) -> (B, H, N, d); leaves a shape that is already split unchanged.
-Shape split(const Shape& x, std::size_t heads) {
-  return x.size() == 4 ? x : Shape{x[0], heads, x[1], x[2] / heads};
-}
-
-Shape transposed(const Shape& x) {
-  return {x[0], x[1], x[3], x[2]};
-}
-
-// The summary for queries (B, H, N, d), keys (B, H, M, d) and values (B, H, M, d_v).
-AttentionSummary attention_of(const std::string& path, const Shape& q, const Shape& k,
-                              const Shape& v) {
-  return {path, q, transposed(k), {q[0], q[1], q[2], k[2]}, v, {q[0], q[2], q[1] * v[3]}};
-}
-
-// An attention is either a single op, or an op for the scores and a product with the values.
-// train.head_diversity computes the scores of a module again, which is not another attention.
-std::vector<AttentionSummary> attentions_of(const std::vector<Tracer::Call>& calls,
-                                            std::size_t heads) {
+// The attentions among activations, whose names are listed at ActivationTaker.
+std::vector<AttentionSummary> attentions_of(
+    const std::vector<std::pair<std::string, Shape>>& activations) {
+  const std::map<std::string, Shape> shapes(activations.begin(), activations.end());
   std::vector<AttentionSummary> found;
-  const Tracer::Call* scores = nullptr;  // scores whose values have not come yet
-  for (const Tracer::Call& call : calls) {
-    const std::vector<Shape>& in = call.inputs;
-    const bool known = !found.empty() && found.back().path == call.module;
-    const bool product = call.op == "matmul" && in[0].size() == 4;
-    if (call.op == "self_attention") {
-      const Shape one = split({in[0][0], in[0][1], in[0][2] / 3}, heads);
-      found.push_back(attention_of(call.module, one, one, one));
-    } else if (call.op == "attention") {
-      found.push_back(
-          attention_of(call.module, split(in[0], heads), split(in[1], heads), split(in[2], heads)));
-    } else if (known || !(product || call.op == "additive_scores")) {
-      continue;
-    } else if (scores == nullptr) {
-      scores = &call;
-    } else {
-      found.push_back(attention_of(call.module, split(scores->inputs[0], heads),
-                                   split(scores->inputs[1], heads), in[1]));
-      scores = nullptr;
-    }
+  for (const auto& [name, scores] : activations) {
+    if (!name.ends_with(".weights")) continue;
+    const std::string path = module_of(name);
+    const auto width = [&](const char* of) { return shapes.at(path + of)[2] / scores[1]; };
+    const std::size_t size = width(".queries"), b = scores[0], h = scores[1], n = scores[2],
+                      m = scores[3];
+    found.push_back({path,
+                     {b, h, n, size},
+                     {b, h, size, m},
+                     scores,
+                     {b, h, m, width(".values")},
+                     shapes.at(path + ".head_outputs")});
   }
   return found;
+}
+
+// The micro-batches of the first step.
+std::vector<Batch> first_batches(const TrainConfig& train, const Dataset& data,
+                                 const TaskShape& shape) {
+  Loader loader(data, shape,
+                {.batch = train.batch,
+                 .seed = train.seed,
+                 .shuffle = true,
+                 .bucket = train.bucket,
+                 .curriculum = {train.curriculum_start, train.curriculum_steps * train.accumulate,
+                                train.accumulate}});
+  std::vector<Batch> batches;
+  for (std::size_t i = 0; i < train.accumulate; ++i) batches.push_back(loader.next());
+  return batches;
 }
 
 // Frees the gradients and returns their bytes. A step frees large gradients at its start, so
@@ -176,70 +192,71 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
   return -counters.live_bytes();
 }
 
-// The first row of a tensor whose first axis counts examples.
-template <class A>
-A first_row(const A& all) {
-  return all.dimension() == 0 ? all : A(xt::view(all, xt::range(0, 1)));
-}
-
-std::shared_ptr<const Mask> first_row(const std::shared_ptr<const Mask>& all) {
-  return all ? std::make_shared<const Mask>(first_row(*all)) : nullptr;
-}
-
-// Looks at one example, because observed attention stores its scores.
+// Number of scalars in the state of the optimizer and in the averaged weights.
 template <class T>
-std::vector<std::pair<std::string, Shape>> activations_of(const Trainer<T>& trainer,
-                                                          const Batch& batch) {
-  Batch one;
-  one.size = 1;
-  one.ids = first_row(batch.ids);
-  one.features = first_row(batch.features);
-  one.targets = first_row(batch.targets);
-  one.mask = first_row(batch.mask);
-  one.adjacency = first_row(batch.adjacency);
-  std::vector<std::pair<std::string, Shape>> shapes;
-  for (const auto& [name, value] :
-       capture_activations(trainer.model(), trainer.parameters(), one)) {
-    shapes.emplace_back(name, Shape(value.shape().begin(), value.shape().end()));
-    shapes.back().second[0] = batch.size;
-  }
-  return shapes;
+std::size_t state_numbers(const Config& config, const Parameters<T>& parameters) {
+  const auto optimizer = make_optimizer<T>(config.optim, parameters);
+  std::size_t numbers = 0;
+  for (const OptimizerState<T>& s : optimizer->state()) numbers += s.tensor.size();
+  if (config.train.ema == 0 && config.train.swa_start == 0) return numbers;
+  const AveragedWeights<T> average(parameters, "");
+  for (const OptimizerState<T>& s : average.state()) numbers += s.tensor.size();
+  return numbers;
 }
 
+// Runs forward and backward of a step twice: the second time, work space is there.
 template <class T>
-ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
+ModelSummary measure(const Config& config) {
   // Each working thread allocates its own work space, at an unpredictable time.
   const SerialScope one_thread;
-  // Does not change the weights, even where a larger rate would make them NaN.
-  config.optim.lr = 1e-300;
-  config.train.dead_gradients_every = 0;
-  Trainer<T> trainer(config, /*checkpoint=*/nullptr, task);
-  const Batch& batch = trainer.hold_batch().front();
-  trainer.train_step();  // allocates gradients and work space of kernels, which stay
-  ModelSummary summary;
-  summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
-                                                  : to_string(batch.features.shape()) + " numbers";
-  summary.examples = batch.size;
+  const TrainConfig& train = config.train;
+  const std::unique_ptr<Task> task = make_task(config);
+  const TaskShape& shape = task->shape();
+  const std::unique_ptr<Dataset> data = task->dataset(Split::train);
+  const Objective objective = training_objective(train, shape, data.get());
+  Parameters<T> parameters(train.seed);
+  const std::unique_ptr<SequenceModel<T>> model = make_model<T>(config, shape, parameters);
+  if (!config.model.init_from.empty()) initialize(config, shape, parameters);
+  const std::vector<Batch> batches = first_batches(train, *data, shape);
+  GradientShards<T> shards(parameters, train.shards, alone());
+  Context context = training_context(train, /*step=*/1, planned_steps(train, data->size()));
+  context.recompute = train.recompute;
+  const auto step = [&] {
+    for (std::size_t i = 0; i < shards.count(); ++i) {
+      forward_backward<T>(*model, objective, batches, context, {}, {i, shards.count()},
+                          shape.output);
+      shards.take();
+    }
+    shards.add_up();
+  };
+  step();
 
-  const std::int64_t freed = forget_gradients(trainer.parameters());
+  ModelSummary summary;
+  const std::int64_t freed = forget_gradients(parameters);
   const Counters counters;
-  Tracer tracer(counters, addresses(trainer.parameters()));
+  Tracer tracer(counters, addresses(parameters));
   {
     const ScopedObserver observing(tracer);
-    trainer.train_step();
+    step();
   }
-  summary.modules = modules_of(trainer.parameters(), tracer.calls());
-  assign(tracer.calls(), summary.modules);
-  summary.attentions = attentions_of(tracer.calls(), config.model.heads);
+  summary.modules = modules_of(parameters, tracer.calls());
   summary.step_flops = counters.flops();
   summary.kept_bytes = tracer.kept();
   summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
+  const Batch& batch = batches.front();
+  summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
+                                                  : to_string(batch.features.shape()) + " numbers";
+  summary.examples = batch.size;
   const std::size_t trained = summary.modules.front().parameters;
-  summary.frozen = trainer.parameters().count() - trained;
-  summary.weight_bytes = (trained + summary.frozen) * sizeof(T);
+  summary.frozen = parameters.count() - trained;
+  summary.weight_bytes = parameters.count() * sizeof(T);
   summary.gradient_bytes = trained * sizeof(T);
-  summary.optimizer_bytes = count(trainer.capture().optimizer) * sizeof(T);
-  summary.activations = activations_of(trainer, batch);
+  summary.optimizer_bytes = state_numbers(config, parameters) * sizeof(T);
+  summary.activations = activations_of(*model, parameters, batch);
+  summary.attentions = attentions_of(  // of the first shard, as the modules
+      shards.count() == 1
+          ? summary.activations
+          : activations_of(*model, parameters, cut(batch, {0, shards.count()}, shape.output)));
   return summary;
 }
 
@@ -279,8 +296,8 @@ std::string section(const std::vector<std::vector<std::string>>& rows,
 
 }  // namespace
 
-ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task) {
-  return with_precision(config, [&]<class T>() { return trace<T>(config, task); });
+ModelSummary summarize(const Config& config) {
+  return with_precision(config, [&]<class T>() { return measure<T>(config); });
 }
 
 std::string to_text(const ModelSummary& summary) {

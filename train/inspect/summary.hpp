@@ -1,14 +1,13 @@
-// Summary: the modules, shapes, FLOPs and memory of a model, measured in a real training step.
+// Summary: the modules, shapes, FLOPs and memory of a model, measured in forward and backward of a
+// training step.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
-#include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
@@ -55,9 +54,9 @@ struct ModelSummary {
   std::int64_t peak_bytes = 0;
 };
 
-/// Runs two training steps of the config and discards the model. `task` is the config's task, if
-/// its data are in memory. Throws the errors of Trainer.
-ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task = nullptr);
+/// Runs forward and backward of the config's first step and discards the model. Throws
+/// ConfigError, DataError, IoError, CheckpointError.
+ModelSummary summarize(const Config& config);
 
 /// Returns a table to print, ending with a line feed.
 std::string to_text(const ModelSummary& summary);

@@ -32,55 +32,43 @@ void write(const std::string& text) {
 Console::Console(bool quiet, std::string unit)
     : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
-void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& [name, value] : rows) cells.push_back({name, value});
-  line(text_table(cells, {Align::left}, "  "));
-}
-
-bool Console::is_time_to_draw() {
+// Draws a bar and a text, at most ten times a second.
+template <class Text>
+void Console::draw(double part, const Text& text) {
   const auto now = std::chrono::steady_clock::now();
-  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return false;
+  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  return true;
-}
-
-void Console::draw(const std::string& text) {
   drawn_ = true;
-  write("\r\033[K" + text);
+  write("\r\033[K" + bar(part) + " " + text());
 }
 
 void Console::progress(const Progress& p) {
-  if (!is_time_to_draw()) return;
-  draw(fmt::format("{} {}/{}  loss {:.4f}  {} {}/s  {} left", bar(double(p.step) / double(p.total)),
-                   grouped(p.step), grouped(p.total), p.loss, grouped(std::uint64_t(p.rate)), unit_,
-                   clock(p.seconds_left)));
+  draw(double(p.step) / double(p.total), [&] {
+    return fmt::format("{}/{}  loss {:.4f}  {} {}/s  {} left", grouped(p.step), grouped(p.total),
+                       p.loss, grouped(std::uint64_t(p.rate)), unit_, clock(p.seconds_left));
+  });
 }
 
 void Console::reading(const std::string& path, std::uint64_t read, std::uint64_t size) {
-  if (read == size) return clear_progress();
-  if (!is_time_to_draw()) return;
-  constexpr std::uint64_t kMiB = 1 << 20;
-  draw(fmt::format("{} reading {}: {} of {} MiB", bar(double(read) / double(size)),
-                   std::filesystem::path(path).filename().string(), grouped(read / kMiB),
-                   grouped(size / kMiB)));
+  const std::string name = std::filesystem::path(path).filename().string();
+  counting("reading " + name, read, size, "MiB", 1 << 20);
 }
 
 void Console::counting(const std::string& what, std::uint64_t done, std::uint64_t total,
-                       const char* unit) {
+                       const char* unit, std::uint64_t of) {
   if (done == total) return clear_progress();
-  if (!is_time_to_draw()) return;
-  draw(fmt::format("{} {}: {} of {} {}", bar(double(done) / double(total)), what, grouped(done),
-                   grouped(total), unit));
+  draw(double(done) / double(total), [&] {
+    return fmt::format("{}: {} of {} {}", what, grouped(done / of), grouped(total / of), unit);
+  });
 }
 
 void Console::runs(const Runs& r) {
   if (r.done == r.total) return clear_progress();
-  if (!is_time_to_draw()) return;
-  draw(fmt::format("{} {} of {} runs done, {} running{}{}", bar(double(r.done) / double(r.total)),
-                   r.done, r.total, r.running,
-                   r.best ? fmt::format(", best validation loss {:.4f}", *r.best) : "",
-                   r.left ? fmt::format(", {} left", clock(*r.left)) : ""));
+  draw(double(r.done) / double(r.total), [&] {
+    return fmt::format("{} of {} runs done, {} running{}{}", r.done, r.total, r.running,
+                       r.best ? fmt::format(", best validation loss {:.4f}", *r.best) : "",
+                       r.left ? fmt::format(", {} left", clock(*r.left)) : "");
+  });
 }
 
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {

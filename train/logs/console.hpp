@@ -5,22 +5,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
-/// Shows a table of the planned run, a row per evaluation and, on a terminal, a progress line.
+/// Shows lines, a row per evaluation and, on a terminal, a progress line.
 /// Without a terminal it writes plain rows without control characters. Honours NO_COLOR.
 class Console {
  public:
   /// `unit` is the unit of rates: "tokens" or "images".
   Console(bool quiet, std::string unit);
-
-  /// Shows rows of "name  value", aligned.
-  void table(const std::vector<std::pair<std::string, std::string>>& rows);
 
   /// Contents of the progress line.
   struct Progress {
@@ -35,9 +30,10 @@ class Console {
   void progress(const Progress& progress);
   /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws how many of `total` units some work has done, like progress(); clears the line at the
-  /// end.
-  void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit);
+  /// Draws how much of `total` some work has done, in units of `of`, like progress(); clears the
+  /// line at the end.
+  void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
+                std::uint64_t of = 1);
   /// Contents of the progress line of a sweep.
   struct Runs {
     std::size_t done = 0;             ///< runs that ended
@@ -54,8 +50,8 @@ class Console {
   void line(const std::string& text);
 
  private:
-  void draw(const std::string& text);
-  bool is_time_to_draw();
+  template <class Text>
+  void draw(double part, const Text& text);
   void clear_progress();
 
   bool quiet_;

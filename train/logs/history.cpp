@@ -1,20 +1,89 @@
 #include <xgrad/train/logs/history.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/lines.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
 
 namespace xgrad {
 
 namespace fs = std::filesystem;
 
+using State = RunHistory::State;
+
 namespace {
 
 constexpr std::string_view kFailed = "failed: ";
+
+constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
+
+using Rows = std::vector<const MetricsRow*>;
+
+// `error`: whether to add the standard errors over the rows.
+MetricsRow mean_of(const Rows& rows, bool error) {
+  MetricsRow mean{rows[0]->step, rows[0]->split, {}};
+  for (const auto& [name, first] : rows[0]->numbers) {
+    RatioMean over_runs;
+    for (const MetricsRow* row : rows) {
+      if (const auto value = row->number(name)) over_runs.add(*value, 1);
+    }
+    if (name.ends_with("_se") || over_runs.count() < double(rows.size())) continue;
+    mean.numbers.emplace_back(name, over_runs.mean());
+    if (error) mean.numbers.emplace_back(name + "_se", over_runs.standard_error());
+  }
+  return mean;
+}
+
+bool has_several(const RunGroup& group) {
+  return group.runs.size() > 1;
+}
+
+void average(RunGroup& group, const std::string& split) {
+  Rows last;
+  std::map<std::uint64_t, Rows> at;  // step
+  for (const RunHistory* run : group.averaged()) {
+    if (run->last(split) == nullptr) continue;
+    for (const MetricsRow& row : run->rows) {
+      if (row.split == split && at[row.step].size() == last.size()) at[row.step].push_back(&row);
+    }
+    last.push_back(run->last(split));
+  }
+  const auto mean = [&](const Rows& rows) {
+    return has_several(group) ? mean_of(rows, /*error=*/rows.size() > 1) : *rows[0];
+  };
+  group.last[split] = last.empty() ? MetricsRow{} : mean(last);
+  std::vector<MetricsRow>& means = group.rows[split];
+  for (const auto& [step, rows] : at) {
+    if (rows.size() == last.size()) means.push_back(mean(rows));
+  }
+}
+
+void name(std::vector<RunGroup>& groups) {
+  const auto settings = settings_of(groups);
+  std::map<std::string, std::size_t> uses;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    std::string& name = groups[i].name;
+    if (!has_several(groups[i])) {
+      name = groups[i].runs[0].name;
+    } else if (settings.size() <= kMostNamed) {
+      std::vector<std::string> words;
+      for (const auto& row : settings) words.push_back(row[0] + "=" + row[i + 1]);
+      name = joined(words);
+    }
+    ++uses[name];
+  }
+  for (RunGroup& group : groups) {  // copies of runs have equal settings
+    if (!has_several(group) || (!group.name.empty() && uses[group.name] == 1)) continue;
+    group.name = fmt::format("{} and {} more", group.runs[0].name, group.runs.size() - 1);
+  }
+}
 
 // The last nonempty line.
 std::string last_line(const Folder& folder, const std::string& name) {
@@ -33,6 +102,10 @@ const MetricsRow* RunHistory::last(const std::string& split) const {
   const auto found = std::find_if(rows.rbegin(), rows.rend(),
                                   [&](const MetricsRow& row) { return row.split == split; });
   return found == rows.rend() ? nullptr : &*found;
+}
+
+const char* to_string(State state) {
+  return state == State::finished ? "finished" : state == State::failed ? "failed" : "unfinished";
 }
 
 std::string failure_line(const std::string& message) {
@@ -62,9 +135,9 @@ RunHistory read_run(const std::string& directory) {
   run.rate = timing.number("tokens_per_second").value_or(0);
   const std::string end = last_line(folder, "log.txt");
   if (run.last("test") != nullptr) {
-    run.state = RunHistory::State::finished;
+    run.state = State::finished;
   } else if (end.starts_with(kFailed)) {
-    run.state = RunHistory::State::failed;
+    run.state = State::failed;
     run.failure = end.substr(kFailed.size());
   }
   return run;
@@ -89,6 +162,74 @@ std::vector<RunHistory> read_runs(const std::vector<std::string>& directories) {
     runs[i].name = name.string();
   }
   return runs;
+}
+
+std::string RunGroup::state() const {
+  std::vector<std::string> words;
+  for (const State state : {State::finished, State::failed, State::unfinished}) {
+    const auto n = std::ranges::count(runs, state, &RunHistory::state);
+    if (n > 0)
+      words.push_back((has_several(*this) ? fmt::format("{} ", n) : "") + to_string(state));
+  }
+  return joined(words);
+}
+
+std::vector<const RunHistory*> RunGroup::averaged() const {
+  std::vector<const RunHistory*> kept;
+  for (const State state : {State::finished, State::unfinished, State::failed}) {
+    for (const RunHistory& run : runs) {
+      if (run.state == state) kept.push_back(&run);
+    }
+    if (!kept.empty()) break;
+  }
+  return kept;
+}
+
+std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs) {
+  std::vector<RunGroup> groups;
+  std::vector<std::string> configs;  // config of each group, without the seed
+  for (const RunHistory& run : runs) {
+    Config config = run.config;
+    config.train.seed = 0;
+    const std::string text = to_toml(config, false);
+    const auto same_seed = [&](const RunHistory& other) {
+      return other.config.train.seed == run.config.train.seed;
+    };
+    std::size_t i = 0;
+    while (i < groups.size() &&
+           (configs[i] != text || std::ranges::any_of(groups[i].runs, same_seed))) {
+      ++i;
+    }
+    if (i == groups.size()) {
+      groups.emplace_back();
+      configs.push_back(text);
+    }
+    groups[i].runs.push_back(run);
+  }
+  for (RunGroup& group : groups) {
+    for (const char* split : {"train", "validation", "test"}) average(group, split);
+  }
+  name(groups);
+  return groups;
+}
+
+std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& groups) {
+  std::vector<std::vector<std::string>> rows;
+  const bool seeds = std::any_of(groups.begin(), groups.end(), has_several);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    for (const auto& [key, before, after] :
+         differences(groups[0].runs[0].config, groups[i].runs[0].config)) {
+      if (seeds && key == "train.seed") continue;
+      auto at = std::ranges::find(rows, key, [](const auto& row) { return row[0]; });
+      if (at == rows.end()) {
+        rows.emplace_back(groups.size() + 1, before);
+        at = rows.end() - 1;
+        at->front() = key;
+      }
+      (*at)[i + 1] = after;
+    }
+  }
+  return rows;
 }
 
 }  // namespace xgrad

@@ -1,9 +1,10 @@
 #include <xgrad/train/logs/metrics_row.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/lines.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 
 namespace xgrad {
 
@@ -27,27 +28,67 @@ class Emptied {
   Row& row_;
 };
 
-void put(MetricsRow& row, const Figure& figure) {
-  row.numbers.emplace_back(figure.name, figure.value);
-  row.numbers.emplace_back(figure.name + "_se", figure.standard_error);
-}
-
 void put(Row& row, const MetricsRow& from) {
   row["step"] = from.step;
   if (!from.split.empty()) row["split"] = from.split;
   for (const auto& [name, value] : from.numbers) row[name] = value;
 }
 
-void put(Row& row, const std::string& name, const RatioMean& mean) {
-  row[name] = mean.mean();
-  row[name + "_se"] = mean.standard_error();
+void put(Row& row, const std::string& name, double value, double standard_error) {
+  row[name] = value;
+  row[name + "_se"] = standard_error;
+}
+
+// A line of a log.
+struct Line {
+  enum class Kind { row, bad, later } kind;
+  std::uint64_t place = 0;  //< of a row; a run writes them in this order, and each once
+  std::uint64_t begin = 0;  //< its first byte
+};
+
+Line line_of(const std::string& text, bool has_end, std::uint64_t step, bool validated) {
+  const std::optional<MetricsRow> row = read_row(text);
+  if (!row) return {has_end ? Line::Kind::bad : Line::Kind::later};
+  const bool validation = row->split == "validation";
+  const bool later =
+      row->step > step || row->split == "test" || (row->step == step && validation && !validated);
+  return later ? Line{Line::Kind::later} : Line{Line::Kind::row, 2 * row->step + validation};
+}
+
+// Marks rows as bad so that the others increase; as few as possible, since a row with a wrong step
+// may stand before or after the one that shows it.
+void mark_misplaced(std::vector<Line>& lines) {
+  std::vector<std::size_t> rows, ends, before(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].kind == Line::Kind::row) rows.push_back(i);
+  }
+  // ends[k]: last row of an increasing series of k + 1 rows, whose place is the lowest so far.
+  for (const std::size_t i : rows) {
+    const auto at = std::lower_bound(
+        ends.begin(), ends.end(), i,
+        [&](std::size_t a, std::size_t b) { return lines[a].place < lines[b].place; });
+    if (at != ends.begin()) before[i] = at[-1];
+    if (at == ends.end()) {
+      ends.push_back(i);
+    } else {
+      *at = i;
+    }
+  }
+  for (const std::size_t i : rows) lines[i].kind = Line::Kind::bad;
+  for (std::size_t left = ends.size(), i = left > 0 ? ends.back() : 0; left > 0; --left) {
+    lines[i].kind = Line::Kind::row;
+    i = before[i];
+  }
 }
 
 }  // namespace
 
 MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics) {
   MetricsRow row{step, split, {}};
-  for (const Figure& figure : metrics.figures()) put(row, figure);
+  for (const Figure& figure : metrics.figures()) {
+    row.numbers.emplace_back(figure.name, figure.value);
+    row.numbers.emplace_back(figure.name + "_se", figure.standard_error);
+  }
   return row;
 }
 
@@ -60,16 +101,18 @@ std::string to_json(const MetricsRow& row) {
 
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names) {
-  MetricsRow whole = metrics_row(step, split, metrics);
-  put(whole, report.macro_f1());
   Row row(Row::value_t::object);
   const Emptied later(row);
-  put(row, whole);
+  put(row, metrics_row(step, split, metrics));
+  const Figure macro = report.macro_f1();
+  put(row, macro.name, macro.value, macro.standard_error);
   for (std::size_t c = 0; c < report.classes(); ++c) {
     Row of = {{"class", names[c]}, {"targets", std::uint64_t(report.recall(c).count())}};
-    put(of, "precision", report.precision(c));
-    put(of, "recall", report.recall(c));
-    put(of, "f1", report.f1(c));
+    for (const auto& [name, mean] :
+         {std::pair("precision", report.precision(c)), std::pair("recall", report.recall(c)),
+          std::pair("f1", report.f1(c))}) {
+      put(of, name, mean.mean(), mean.standard_error());
+    }
     row["classes"].push_back(of);
     if (!report.has_confusion()) continue;
     Row counts;
@@ -109,6 +152,29 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
     if (auto row = read_row(line)) rows.push_back(std::move(*row));
   }
   return rows;
+}
+
+RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
+                     bool validated) {
+  std::vector<Line> lines;
+  Lines reader(run.input(name));
+  RowsUntil found;
+  for (std::string text; reader.next(text); found.end = reader.position()) {
+    found.has_end = reader.has_end();
+    lines.push_back(line_of(text, found.has_end, step, validated));
+    lines.back().begin = found.end;
+  }
+  mark_misplaced(lines);
+  const auto is = [](Line::Kind kind) {
+    return [=](const Line& line) { return line.kind == kind; };
+  };
+  const auto after = std::find_if(lines.rbegin(), lines.rend(), is(Line::Kind::row)).base();
+  const auto end = std::find_if(after, lines.end(), is(Line::Kind::later));
+  if (end != lines.end()) found = {.end = end->begin};
+  for (auto line = lines.begin(); line != end; ++line) {
+    if (line->kind != Line::Kind::row) found.bad.push_back(std::uint64_t(line - lines.begin()) + 1);
+  }
+  return found;
 }
 
 }  // namespace xgrad

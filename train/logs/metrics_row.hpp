@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {

@@ -1,15 +1,25 @@
 #include <xgrad/train/logs/tensorboard.hpp>
 
 #include <events.pb.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <ctime>
+#include <limits>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
+#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/logs/histogram.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {
 
@@ -17,6 +27,44 @@ namespace {
 
 using Event = events::Event;
 using Value = events::Summary::Value;
+
+static_assert(std::endian::native == std::endian::little);
+
+// CRC-32C of each byte: remainders by Castagnoli's polynomial with bits in reverse order (RFC 3720,
+// appendix B.4).
+constexpr auto kCrc32c = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1) * 0x82f63b78u;
+  }
+  return table;
+}();
+
+template <class Number>
+std::string bytes_of(Number x) {
+  return std::string(reinterpret_cast<const char*>(&x), sizeof x);
+}
+
+// A name that TensorBoard recognises. Its number distinguishes files of one process and second.
+std::string new_name() {
+  static int number = 0;
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  return "events.out.tfevents." + std::to_string(std::time(nullptr)) + "." + host + "." +
+         std::to_string(::getpid()) + "." + std::to_string(number++);
+}
+
+const std::vector<double>& all_limits() {
+  static const std::vector<double> limits = [] {
+    std::vector<double> all{0, std::numeric_limits<double>::max()};
+    for (double x = 1e-12; x < 1e20; x *= 1.1) all.push_back(x);
+    for (std::size_t i = 1, n = all.size(); i < n; ++i) all.push_back(-all[i]);
+    std::sort(all.begin(), all.end());
+    return all;
+  }();
+  return limits;
+}
 
 double now() {
   using Seconds = std::chrono::duration<double>;
@@ -30,15 +78,11 @@ Event event_of(std::uint64_t step) {
   return event;
 }
 
-Value& add_value(Event& event, const std::string& tag) {
+Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
+                 const std::string& content = "") {
   Value& value = *event.mutable_summary()->add_value();
   value.set_tag(tag);
-  return value;
-}
-
-Value& add_value(Event& event, const std::string& tag, const std::string& plugin,
-                 const std::string& content = "") {
-  Value& value = add_value(event, tag);
+  if (plugin.empty()) return value;
   events::Metadata::PluginData& data = *value.mutable_metadata()->mutable_plugin_data();
   data.set_plugin_name(plugin);
   data.set_content(content);
@@ -94,31 +138,74 @@ void add_histogram(Event& event, const std::string& tag, const Tensor<T>& number
   events::Histogram& to = *add_value(event, tag).mutable_histo();
   to.set_min(from.min);
   to.set_max(from.max);
-  to.set_num(double(from.count));
+  to.set_num(double(numbers.size()));
   to.set_sum(from.sum);
   to.set_sum_squares(from.sum_squares);
-  for (const double limit : from.limits) to.add_bucket_limit(limit);
-  for (const double count : from.counts) to.add_bucket(count);
+  to.mutable_bucket_limit()->Add(from.limits.begin(), from.limits.end());
+  to.mutable_bucket()->Add(from.counts.begin(), from.counts.end());
 }
 
 }  // namespace
 
+std::uint32_t masked_crc32c(const std::string& bytes) {
+  std::uint32_t crc = ~std::uint32_t{0};
+  for (const char c : bytes) crc = crc >> 8 ^ kCrc32c[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  return std::rotr(~crc, 15) + 0xa282ead8u;
+}
+
+template <class T>
+Histogram histogram(const T* x, std::size_t count) {
+  Histogram h;
+  if (count == 0) return h;
+  const std::vector<double>& limits = all_limits();
+  std::vector<double> counts(limits.size(), 0);
+  h.min = h.max = double(x[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = double(x[i]);
+    h.min = std::min(h.min, value);
+    h.max = std::max(h.max, value);
+    h.sum += value;
+    h.sum_squares += value * value;
+    const auto bucket = std::upper_bound(limits.begin(), limits.end(), value) - limits.begin();
+    ++counts[std::min(std::size_t(bucket), counts.size() - 1)];
+  }
+  const auto filled = [](double n) { return n > 0; };
+  auto begin = std::find_if(counts.begin(), counts.end(), filled) - counts.begin();
+  const auto end = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), filled);
+  if (begin > 0) --begin;  // an empty bucket in front gives the lower limit of the first one
+  h.limits.assign(limits.begin() + begin, limits.begin() + end);
+  h.counts.assign(counts.begin() + begin, counts.begin() + end);
+  return h;
+}
+
 TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uint64_t step)
     : patch_(config.model.patch) {
   if (!config.log_tensorboard) return;
-  file_ = std::make_unique<EventFile>(directory);
+  const std::string name = new_name();
+  path_ = directory.path_of(name);
+  file_.emplace(directory.open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND));
   Event first = event_of(0), text = event_of(step), settings = event_of(0);
   first.set_file_version("brain.Event:2");
   first.mutable_source_metadata()->set_writer("xgrad");
-  file_->append(first.SerializeAsString());
+  append(first);
   go_back(step);
   events::Tensor& tensor = *add_value(text, "config", "text").mutable_tensor();
   tensor.set_dtype(events::Tensor::STRING);
   tensor.mutable_tensor_shape()->add_dim()->set_size(1);
   tensor.add_string_val(as_code(to_toml(config)));
-  file_->append(text.SerializeAsString());
+  append(text);
   add_settings(config, settings);
-  file_->append(settings.SerializeAsString());
+  append(settings);
+}
+
+// A single call writes a record, so that readers never see part of one, however the run ends.
+void TensorBoard::append(const Event& event) {
+  const std::string text = event.SerializeAsString(), length = bytes_of(std::uint64_t(text.size()));
+  const std::string record =
+      length + bytes_of(masked_crc32c(length)) + text + bytes_of(masked_crc32c(text));
+  const ssize_t written = ::write(*file_, record.data(), record.size());
+  check<IoError>(written == ssize_t(record.size()), path_, ": cannot write: ",
+                 written < 0 ? std::strerror(errno) : "only a part of a record fitted");
 }
 
 void TensorBoard::row(const MetricsRow& row) {
@@ -129,7 +216,7 @@ void TensorBoard::row(const MetricsRow& row) {
     add_value(event, row.split.empty() ? name : name + "/" + row.split)
         .set_simple_value(float(value));
   }
-  file_->append(event.SerializeAsString());
+  append(event);
 }
 
 template <class T>
@@ -140,7 +227,7 @@ void TensorBoard::histograms(std::uint64_t step, const Parameters<T>& parameters
     add_histogram(event, "weights/" + p.name, p.value());
     if (p.variable.has_grad()) add_histogram(event, "gradients/" + p.name, p.variable.grad());
   }
-  file_->append(event.SerializeAsString());
+  append(event);
 }
 
 template <class T>
@@ -159,14 +246,14 @@ void TensorBoard::attention(std::uint64_t step, const SequenceModel<T>& model,
     image.set_colorspace(events::Image::RGB);
     image.set_encoded_image_string(to_png(picture));
   }
-  if (event.has_summary()) file_->append(event.SerializeAsString());
+  if (event.has_summary()) append(event);
 }
 
 void TensorBoard::go_back(std::uint64_t step) {
   if (!file_) return;
   Event event = event_of(step + 1);
   event.mutable_session_log()->set_status(events::SessionLog::START);
-  file_->append(event.SerializeAsString());
+  append(event);
 }
 
 void TensorBoard::finish() {
@@ -176,10 +263,11 @@ void TensorBoard::finish() {
   end.mutable_session_end_info()->set_end_time_secs(now());
   Event event = event_of(0);
   add_value(event, "_hparams_/session_end_info", "hparams", end.SerializeAsString());
-  file_->append(event.SerializeAsString());
+  append(event);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                   \
+  template Histogram histogram(const T*, std::size_t);                         \
   template void TensorBoard::histograms(std::uint64_t, const Parameters<T>&);  \
   template void TensorBoard::attention(std::uint64_t, const SequenceModel<T>&, \
                                        const Parameters<T>&, const Task&);

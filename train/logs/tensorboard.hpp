@@ -1,21 +1,50 @@
-// TensorBoard: writes a run's curves, weights and settings to event files.
+// TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
+// read during the run.
+//
+// It is a sequence of records, each handed to the system whole:
+//
+//   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
+//
+// Integers are little-endian, and mask(c) = (c >> 15 | c << 17) + 0xa282ead8. events.proto defines
+// Event.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
+#include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/logs/event_file.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {
+
+namespace events {
+class Event;
+}
+
+/// CRC-32C (Castagnoli), masked as described above.
+std::uint32_t masked_crc32c(const std::string& bytes);
+
+/// Bucket i counts limits[i-1] <= x < limits[i]. The limits are 0 and +-1e-12 * 1.1^k, the same as
+/// in TensorFlow and PyTorch, so that pictures look alike. Buckets before the first and after the
+/// last number are left out.
+struct Histogram {
+  double min = 0, max = 0, sum = 0, sum_squares = 0;
+  std::vector<double> limits, counts;
+};
+/// Counts numbers. Requires: all are finite. No numbers give an empty histogram.
+template <class T>
+Histogram histogram(const T* x, std::size_t count);
 
 /// Does nothing unless [log] tensorboard is set.
 class TensorBoard {
  public:
   /// Creates an event file in the run's directory with the config as text and as hyperparameters.
-  /// `step` is the first one, or the one that the run resumes from.
+  /// `step` is the first one, or the one that the run resumes from. All functions throw IoError.
   TensorBoard(const Config& config, const Folder& directory, std::uint64_t step);
 
   /// Adds the finite numbers of a row as NAME/SPLIT, without standard errors.
@@ -36,7 +65,10 @@ class TensorBoard {
   void finish();
 
  private:
-  std::unique_ptr<EventFile> file_;
+  void append(const events::Event& event);
+
+  std::string path_;
+  std::optional<detail::Descriptor> file_;
   std::size_t patch_;  // side of an image patch
 };
 

@@ -9,8 +9,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/diagnose/gradient_flow.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
@@ -23,15 +22,15 @@ std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
 
+// Describes the first NaN or infinity of a tensor, which is a run of one of this shape from element
+// `first` on; empty if there is none.
 template <class T>
-std::string element_text(const Shape& shape, std::size_t at, T x) {
-  return fmt::format("{} of {} is {}", index_text(shape, at), to_string(shape),
-                     number_text(double(x)));
-}
-
-template <class T>
-std::string element_text(const Tensor<T>& x, std::size_t at) {
-  return element_text(x.shape(), at, x.data()[at]);
+std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
+                       std::size_t first = 0) {
+  const auto at = first_not_finite(x);
+  if (!at) return "";
+  return fmt::format("{}{} of {} is {}", name, index_text(shape, first + *at), to_string(shape),
+                     number_text(double(x.data()[*at])));
 }
 
 std::string with_others(const std::string& name, std::size_t others) {
@@ -58,19 +57,14 @@ std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Paramet
 template <class T>
 std::string Trainer<T>::failure_of_parameters() const {
   const Parameter<T>* p = first_not_finite(parameters_);
-  if (p == nullptr) return "";
-  const Tensor<T>& x = p->variable.value();
-  return "parameter " + p->name + element_text(x, *first_not_finite(x));
+  return p == nullptr ? "" : failure_in(p->value(), "parameter " + p->name, p->value().shape());
 }
 
 template <class T>
 std::string Trainer<T>::failure_of_state() const {
   std::string found = failure_of_parameters();
   for_each_state([&](const OptimizerState<T>& s) {
-    if (!found.empty()) return;
-    if (const auto at = first_not_finite(s.tensor)) {
-      found = s.name + element_text(s.shape, s.first + *at, s.tensor.data()[*at]);
-    }
+    if (found.empty()) found = failure_in(s.tensor, s.name, s.shape, s.first);
   });
   return first_text(shards_.ranks(), found);
 }
@@ -93,20 +87,6 @@ void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
   const bool recompute = std::exchange(config_.train.recompute, false);
   run_batches(again, see);
   config_.train.recompute = recompute;
-}
-
-template <class T>
-std::string Trainer<T>::locate() {
-  std::string found;
-  const Trace<T> trace(parameters_, [&](const OpPlace& place, const Tensor<T>& x) {
-    if (!found.empty()) return;
-    if (const auto at = first_not_finite(x)) found = to_string(place) + element_text(x, *at);
-  });
-  repeat_batches();
-  found = first_text(shards_.ranks(), found);
-  return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
-                         "processor may be faulty"
-                       : "first not finite: " + found;
 }
 
 // Once a task is solved, the loss has no gradient, or one so small that it vanishes on its way
@@ -134,16 +114,26 @@ void Trainer<T>::check_gradients(StepReport& report) {
   }
   if (largest < kVisible) return;
   report.failure = "no gradient reaches " + with_others(dead.front()->name, dead.size() - 1);
-  report.where = ends_of(flow, dead);
-  report.where +=
+  report.where =
+      ends_of(flow, dead) +
       "\n  freeze such parameters in optim.groups, or set train.dead_gradients_every = 0";
 }
 
+// A second run of the step finds where a NaN or infinity came first.
 template <class T>
 void Trainer<T>::end(const StepReport& report, TrainerHooks& hooks) {
   std::string text = fmt::format("step {}: {}; nothing was updated", report.step, report.failure);
   if (!is_finite_bits(report.loss) || !is_finite_bits(report.grad_norm)) {
-    text += "\n  " + locate();
+    std::string found;
+    const Trace<T> trace(parameters_, [&](const OpPlace& place, const Tensor<T>& x) {
+      if (found.empty() && first_not_finite(x)) found = failure_in(x, to_string(place), x.shape());
+    });
+    repeat_batches();
+    found = first_text(shards_.ranks(), found);
+    text += found.empty()
+                ? "\n  not reproduced: a second run of the step is finite, so memory or processor "
+                  "may be faulty"
+                : "\n  first not finite: " + found;
   }
   text += report.where;
   hooks.on_fatal_step(failed_step(capture(), batches_, text));
@@ -172,7 +162,6 @@ bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
   template std::string Trainer<T>::failure_of_state() const;            \
   template std::string Trainer<T>::failure_of(const StepReport&) const; \
   template void Trainer<T>::repeat_batches(const SeeLoss<T>&);          \
-  template std::string Trainer<T>::locate();                            \
   template void Trainer<T>::check_gradients(StepReport&);               \
   template void Trainer<T>::end(const StepReport&, TrainerHooks&);      \
   template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);

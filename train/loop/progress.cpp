@@ -1,10 +1,10 @@
-#include <xgrad/train/loop/progress.hpp>
-
+// Progress: one list of all that a run knows besides tensors.
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
 

@@ -1,21 +1,21 @@
 #include <xgrad/train/loop/trainer.hpp>
 
 #include <algorithm>
+#include <span>
 
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/score.hpp>
 
 namespace xgrad {
 
 namespace {
-
-std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
-  return (n + by - 1) / by;
-}
 
 // A step of the curriculum takes a step's micro-batches.
 Curriculum curriculum_of(const TrainConfig& config) {
@@ -33,10 +33,7 @@ std::size_t max_length(const Batch& batch) {
 }
 
 std::size_t count_tokens(const Batch& batch) {
-  if (!batch.mask) {
-    if (batch.ids.dimension() == 2) return batch.ids.size();
-    return batch.features.dimension() == 3 ? batch.size * batch.features.shape()[1] : batch.size;
-  }
+  if (!batch.mask) return batch.size * std::max<std::size_t>(1, max_length(batch));
   return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
 }
 
@@ -48,29 +45,28 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
     : config_(config),
       task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
-      train_(task_->dataset(Split::train)),
-      objective_(training_objective(config.train, shape_, train_.get())),
+      data_{task_->dataset(Split::train), task_->dataset(Split::validation),
+            task_->dataset(Split::test)},
+      objective_(training_objective(config.train, shape_, &data(Split::train))),
       parameters_(config.train.seed),
       model_(make_model<T>(config, shape_, parameters_)),
       shards_(parameters_, config.train.shards, ranks),
       optimizer_(make_optimizer<T>(config.optim, parameters_, shards_.slice())),
-      loader_(Loader(*train_, shape_,
+      loader_(Loader(data(Split::train), shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
                       .shuffle = true,
                       .bucket = config.train.bucket,
                       .curriculum = curriculum_of(config.train)}),
               config.train.accumulate),
-      total_steps_(planned_steps(config.train, train_->size())),
+      total_steps_(planned_steps(config.train, examples(Split::train))),
       evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(make_schedule(config, total_steps_)),
       rolls_back_(config.train.on_spike == "rollback"),
       dead_gradients_(parameters_),
       progress_(config) {
-  check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
-                                 [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
-                     "optim.groups: every parameter is frozen");
+  check<ConfigError>(shards_.tensors() > 0, "optim.groups: every parameter is frozen");
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
     initialization_ = initialize(config, shape_, parameters_);
   }
@@ -79,66 +75,55 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
     average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind, shards_.slice());
   }
   if (checkpoint != nullptr) restore(*checkpoint);
-  validation_ = task_->dataset(Split::validation);
-  test_ = task_->dataset(Split::test);
 }
 
 template <class T>
 Trainer<T>::~Trainer() = default;
 
 template <class T>
-const Dataset& Trainer<T>::data(Split split) const {
-  return split == Split::train ? *train_ : split == Split::validation ? *validation_ : *test_;
-}
-
-template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
   if (rolls_back_) saved_ = capture();
   while (!finished()) {
     // A run that was stopped during a validation first repeats that validation.
-    if (!owes_validation() && !advance(hooks)) continue;
-    Due due = what_is_due(hooks);
+    if (!owes_validation()) {
+      const StepReport report = try_step();
+      if (report.failure.empty()) {
+        hooks.on_step(report);
+      } else if (!recover(report, hooks)) {
+        end(report, hooks);
+      }
+      if (step() != report.step) continue;  // returned to the last save
+    }
+    const bool stop = hooks.stop();
+    Due due = asked(hooks, hooks.take_save(), stop);
+    due.save = due.save || due.stop || owes_validation() || is_due(save_every_);
+    progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
     if ((due.save || owes_validation()) && !is_sound(hooks)) continue;
     if (owes_validation()) validate(hooks, due);
-    if (due.save) save(hooks);
+    if (due.save) {
+      if (rolls_back_) progress_.failures_in_a_row = 0;
+      Checkpoint now = capture(/*everywhere=*/rolls_back_);
+      if (shards_.ranks().rank() == 0) hooks.on_checkpoint(now);
+      if (rolls_back_) saved_ = std::move(now);
+    }
     if (due.stop) return;
   }
 }
 
 template <class T>
-bool Trainer<T>::advance(TrainerHooks& hooks) {
-  const StepReport report = try_step();
-  if (report.failure.empty()) {
-    hooks.on_step(report);
-  } else if (!recover(report, hooks)) {
-    end(report, hooks);
-  }
-  return step() == report.step;
-}
-
-template <class T>
-auto Trainer<T>::what_is_due(TrainerHooks& hooks) -> Due {
-  const bool stop = hooks.stop();
-  Due due = asked(hooks, hooks.take_save(), stop);
-  due.save = due.save || due.stop || owes_validation() || is_due(save_every_);
-  progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
-  return due;
-}
-
-template <class T>
 auto Trainer<T>::asked(TrainerHooks& hooks, bool save, bool stop) const -> Due {
   const std::vector<char> all = gather_all(shards_.ranks(), char(save + 2 * stop));
-  const auto has = [](char flag) { return [=](char other) { return (other & flag) != 0; }; };
-  const auto stops = std::find_if(all.begin(), all.end(), has(2));
+  const auto stops = std::ranges::find_if(all, [](char rank) { return (rank & 2) != 0; });
   if (stops != all.end() && !stop) hooks.on_stop_of(std::size_t(stops - all.begin()));
-  return {std::any_of(all.begin(), all.end(), has(1)), stops != all.end()};
+  return {std::ranges::any_of(all, [](char rank) { return (rank & 1) != 0; }), stops != all.end()};
 }
 
 // The micro-batches of a step may belong to two epochs.
 template <class T>
 bool Trainer<T>::is_due(std::uint64_t every) const {
   if (every > 0) return step() % every == 0;
-  const std::uint64_t an_epoch = divided_up(train_->size(), config_.train.batch);
+  const std::uint64_t batch = config_.train.batch;
+  const std::uint64_t an_epoch = (examples(Split::train) + batch - 1) / batch;
   const std::uint64_t taken = step() * config_.train.accumulate;
   return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
 }
@@ -155,20 +140,6 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   if (recover(next, hooks)) return false;
   batches_ = next_batches();
   end(next, hooks);
-}
-
-template <class T>
-void Trainer<T>::save(TrainerHooks& hooks) {
-  const bool writes = shards_.ranks().rank() == 0;
-  if (rolls_back_) {
-    progress_.failures_in_a_row = 0;
-    saved_ = capture();
-    if (writes) hooks.on_checkpoint(*saved_);
-  } else if (writes) {
-    hooks.on_checkpoint(capture(/*everywhere=*/false));
-  } else {
-    whole_state(/*everywhere=*/false);
-  }
 }
 
 template <class T>
@@ -299,6 +270,90 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
   with_evaluated_weights(
       [&] { scores = score(shards_.ranks(), shards_.count(), *model_, pass, objective_); });
   return scores ? std::optional(scores->metrics) : std::nullopt;
+}
+
+// An equal average follows the weights until it has its first ones.
+template <class T>
+void Trainer<T>::update_average() {
+  if (!average_) return;
+  const TrainConfig& train = config_.train;
+  double share = 1 - train.ema;
+  if (train.swa_start > 0) {
+    const std::uint64_t now = step() + 1;
+    const bool counts = now > train.swa_start && (now - train.swa_start) % train.swa_every == 0;
+    if (!counts && progress_.averaged > 0) return;
+    share = counts ? 1 / double(++progress_.averaged) : 1;
+  }
+  average_->update(share);
+}
+
+// Each rank has the averages of a slice, and the other slices of the weights from the other ranks.
+template <class T>
+void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
+  if (!average_) return f();
+  const auto swap = [&] {
+    average_->swap();
+    shards_.gather_values();
+  };
+  swap();
+  try {
+    f();
+  } catch (...) {
+    average_->swap();  // no gather: the other ranks may not come to one
+    throw;
+  }
+  swap();
+}
+
+template <class T>
+std::size_t Trainer<T>::checkpoint_bytes() const {
+  const std::size_t numbers = parameters_.count() + state_numbers();
+  std::size_t tensors = parameters_.size();
+  for_each_state([&](const OptimizerState<T>&) { ++tensors; });
+  const std::size_t text =
+      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
+  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
+}
+
+// With several ranks, the state of optimizer and averages comes from all of them.
+template <class T>
+Checkpoint Trainer<T>::capture(bool everywhere) const {
+  Checkpoint checkpoint;
+  checkpoint.parameters = xgrad::capture(parameters_);
+  const auto add = [&](std::span<const OptimizerState<T>> slot) {
+    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      checkpoint.optimizer.push_back({slot[k].name, std::move(tensors[k])});
+    }
+  };
+  if (shards_.ranks().size() == 1) {
+    checkpoint.optimizer = xgrad::capture(*optimizer_, average_.get());
+  } else {
+    const std::span<const OptimizerState<T>> state = optimizer_->state();
+    for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
+      add(state.subspan(i, shards_.tensors()));
+    }
+    if (average_) add(average_->state());
+  }
+  progress_.write(config_, checkpoint);
+  checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
+  if (const std::string learned = task_->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
+  }
+  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
+  return checkpoint;
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
+  check<CheckpointError>(progress.loader.position < examples(Split::train),
+                         "the checkpoint's position is ", progress.loader.position,
+                         ", but the train split has ", examples(Split::train), " examples");
+  // Changes everything or nothing.
+  xgrad::restore(checkpoint, parameters_, *optimizer_, average_.get());
+  progress_ = progress;
+  optimizer_->set_steps(progress.optimizer_steps);
+  loader_.restore(progress.loader);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Trainer<T>;

@@ -1,23 +1,27 @@
-// Trainer: the training loop.
+// Trainer: the training loop, and Progress: all state of a run except tensors.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/dead_gradients.hpp>
-#include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 #include <xgrad/train/ranks/gradient_shards.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
@@ -65,6 +69,35 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
+/// The progress of a run. Each member is an entry of the list in progress.cpp.
+struct Progress {
+  /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
+  /// entry is missing, of another type or negative. Entries that depend on keys which a resumed run
+  /// may change can be missing.
+  explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
+  /// Sets the step of a checkpoint and adds the entries that the config needs to its state.
+  void write(const Config& config, Checkpoint& checkpoint) const;
+  /// Records the validation loss of this step. Returns whether it is the best so far.
+  bool observe(double loss);
+  /// Counts another failed step, and returns whether it ends the run, given [train] on_spike: the
+  /// eleventh in a row does. `lasting` says that weights or optimizer contain NaN or infinity:
+  /// skipping cannot repair that, only rollback can.
+  bool is_fatal(const std::string& on_spike, bool lasting);
+
+  std::uint64_t step = 0;             ///< steps taken
+  LoaderState loader = {};            ///< position of the next batch in the data
+  std::uint64_t optimizer_steps = 0;  ///< updates of the weights
+  double best_loss = std::numeric_limits<double>::infinity();  ///< lowest validation loss
+  std::uint64_t best_step = 0;                                 ///< step with that loss
+  std::uint64_t bad_evaluations = 0;                           ///< validations since best_step
+  bool owes_validation = false;  ///< the last step is not validated yet
+  Plateau plateau;               ///< state of schedule "plateau"
+  std::uint64_t averaged = 0;    ///< weights in the average of train.swa_start
+  SpikeGuard spikes;             ///< running mean of the gradient norm
+  /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
+  std::uint64_t failures_in_a_row = 0;
+};
+
 /// Trains the model of a config. T is float or double.
 ///
 /// Each step is a function of the config and of (step, loader position). A resumed run therefore
@@ -87,7 +120,9 @@ class Trainer {
   ~Trainer();
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
-  void restore(const Checkpoint& checkpoint);
+  void restore(const Checkpoint& checkpoint) {
+    restore(checkpoint, Progress(config_, &checkpoint));
+  }
   /// Returns the state of the run as a checkpoint. Of several ranks, only rank 0 gets the state of
   /// the optimizer unless `everywhere`.
   Checkpoint capture(bool everywhere = true) const;
@@ -151,7 +186,11 @@ class Trainer {
   /// An upper bound of the size of this run's checkpoints, in bytes.
   std::size_t checkpoint_bytes() const;
   /// Number of scalars in the optimizer's state and the averaged weights.
-  std::size_t state_numbers() const;
+  std::size_t state_numbers() const {
+    std::size_t numbers = 0;
+    for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
+    return numbers;
+  }
   /// The weights that [model] init_from provided, if this trainer read them.
   const std::optional<Initialization>& initialization() const { return initialization_; }
 
@@ -161,7 +200,7 @@ class Trainer {
     bool save, stop;
   };
 
-  const Dataset& data(Split split) const;
+  const Dataset& data(Split split) const { return *data_[std::size_t(split)]; }
   std::vector<Batch> next_batches();
   // Calls f(state) for each state tensor of the optimizer and for each averaged weight.
   template <class F>
@@ -171,19 +210,12 @@ class Trainer {
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
-  Due what_is_due(TrainerHooks& hooks);
   // Whether one rank is told to stop or save. Both are then due on all.
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
-  // Does a step. Returns true if the run is one step further, false if it returned to the last
-  // save.
-  bool advance(TrainerHooks& hooks);
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
   void repeat_batches(const SeeLoss<T>& see = {});
-  // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
-  // if not `everywhere`, on rank 0 only.
-  std::vector<NamedTensor> whole_state(bool everywhere) const;
   // Updates the averaged weights after the update of the current step.
   void update_average();
   // Counts the current step, whether it was updated or skipped, as taken.
@@ -191,14 +223,12 @@ class Trainer {
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
-  void save(TrainerHooks& hooks);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
   // Describe the first NaN or infinity in parameters, or also in the optimizer's state; empty if
   // there is none.
   std::string failure_of_parameters() const;
   std::string failure_of_state() const;
   std::string failure_of(const StepReport& report) const;
-  std::string locate();
   // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
@@ -208,7 +238,7 @@ class Trainer {
   Config config_;
   std::shared_ptr<const Task> task_;
   TaskShape shape_;
-  std::unique_ptr<Dataset> train_, validation_, test_;
+  std::array<std::unique_ptr<Dataset>, 3> data_;  // by Split
   Objective objective_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;

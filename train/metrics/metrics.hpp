@@ -1,7 +1,8 @@
-// Metrics: means over targets, each with its standard error.
+// Metrics: means over targets, each with its standard error. ClassReport: confusion matrix,
+// precision, recall and F1 of a classifier.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include <xgrad/train/metrics/estimates.hpp>
@@ -48,6 +49,78 @@ struct Metrics {
  private:
   template <class T>
   void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
+};
+
+/// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
+/// latter three. For class c let `targets` be the number of targets of the class, `guesses` the
+/// number of predictions of the class, and `both` the number of targets predicted as it. For
+/// yes-or-no targets they count the yeses of output c in targets, in predictions, and in both. Then
+///
+///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
+///
+/// each 0 if its denominator is 0, as with scikit-learn's zero_division=0. They are ratios of sums
+/// over samples, so RatioMean gives their standard errors.
+class ClassReport {
+ public:
+  /// Starts an empty report for this number of classes.
+  explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
+
+  /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
+  /// skipped.
+  template <class T>
+  void add(const Tensor<T>& logits, const Ids& targets);
+
+  /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
+  template <class T>
+  void add(const Tensor<T>& outputs, const Batch& batch);
+
+  /// Adds the samples of another report, as those of another part of the same split.
+  void add(const ClassReport& other);
+  /// Calls f(number) for each number, to write or to read it.
+  template <class F>
+  void visit(const F& f) {
+    visit_list(f, classes_, [&f](Class& of) {
+      for (RatioMean* mean : {&of.precision, &of.recall, &of.f1}) mean->visit(f);
+    });
+    visit_list(f, confusion_, [&f](std::uint64_t& count) { visit_whole(f, count); });
+    visit_list(f, samples_, [&f](Sample& sample) {
+      visit_list(f, sample, [&f](Counts& own) {
+        visit_whole(f, own.c);
+        for (double* number : {&own.both, &own.guesses, &own.targets}) f(*number);
+      });
+    });
+  }
+
+  /// Number of classes.
+  std::size_t classes() const { return classes_.size(); }
+  /// Whether there is a confusion matrix. Yes-or-no targets have none.
+  bool has_confusion() const { return !confusion_.empty(); }
+  /// Number of targets of class `target` that were predicted as `guess`. Requires: has_confusion().
+  std::uint64_t confusion(std::size_t target, std::size_t guess) const;
+  /// Fraction of the predictions of class c that are right.
+  const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
+  /// Fraction of the targets of class c that were predicted as c.
+  const RatioMean& recall(std::size_t c) const { return classes_[c].recall; }
+  /// F1 of class c.
+  const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }
+  /// The mean F1 over the classes that occur as targets or predictions.
+  Figure macro_f1() const;
+
+ private:
+  struct Counts {
+    std::size_t c = 0;
+    double both = 0, guesses = 0, targets = 0;
+  };
+  using Sample = std::vector<Counts>;  // counts of the classes that occur in the sample
+  struct Class {
+    RatioMean precision, recall, f1;
+  };
+  static void count(Sample& sample, std::size_t c, bool target, bool guess);
+  void end_sample(Sample& sample);
+
+  std::vector<Class> classes_;
+  std::vector<std::uint64_t> confusion_ = {};  // (classes, classes): row target, column guess
+  std::vector<Sample> samples_ = {};
 };
 
 }  // namespace xgrad

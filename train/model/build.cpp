@@ -6,45 +6,35 @@
 #include <cmath>
 #include <map>
 
+#include <xgrad/autograd/autocast.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/init.hpp>
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
-#include <xgrad/layers/models/window_mlp.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/layers/models/generate.hpp>
+#include <xgrad/layers/models/models.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// The enumerator at the place of a word among those of all, which stand in the enumerators' order.
-// The config parser has checked that it is one of them.
+// The enumerator at the place of a word among those that a key of [model] takes, which stand in the
+// enumerators' order.
 template <class Enum>
-Enum choose(const std::vector<std::string>& words, const std::string& word) {
-  return Enum(std::find(words.begin(), words.end(), word) - words.begin());
+Enum choose(const char* key, const std::string& word, int first = 0) {
+  const auto& words = detail::find_config_key("model", key)->spec.choices;
+  return Enum(first + (std::ranges::find(words, word) - words.begin()));
 }
 
 PositionKind positions(const ModelConfig& config) {
-  return choose<PositionKind>({"none", "learned", "learned_2d", "sinusoidal", "relative_index",
-                               "rotary", "alibi", "relative_bias"},
-                              config.positions);
+  return choose<PositionKind>("positions", config.positions);
 }
 
 Activation activation(const ModelConfig& config) {
-  return choose<Activation>({"gelu", "gelu_tanh", "relu", "silu"}, config.activation);
-}
-
-AttentionWeightOptions weight_options(const ModelConfig& config) {
-  return {
-      .score = choose<Score>({"dot", "cosine", "additive"}, config.score),
-      .activation = choose<AttentionActivation>(
-          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}, config.attention_activation),
-      .temperature = config.temperature,
-      .log_scale = config.log_scale,
-      .mean = config.attention_mean};
+  return choose<Activation>("activation", config.activation);
 }
 
 MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
@@ -56,7 +46,12 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
           .out_proj = config.out_proj,
           .out_bias = config.out_bias,
           .scale = config.scale > 0 ? std::optional(config.scale) : std::nullopt,
-          .weights = weight_options(config),
+          .weights = {.score = choose<Score>("score", config.score),
+                      .activation = choose<AttentionActivation>("attention_activation",
+                                                                config.attention_activation),
+                      .temperature = config.temperature,
+                      .log_scale = config.log_scale,
+                      .mean = config.attention_mean},
           .positions = positions(config),
           .max_distance = config.max_distance,
           .cross_positions = config.cross_positions,
@@ -65,7 +60,7 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
 }
 
 NormOptions norm_options(const ModelConfig& config) {
-  return {choose<Normalization>({"layer", "rms", "batch"}, config.normalization), config.norm_eps};
+  return {choose<Normalization>("normalization", config.normalization), config.norm_eps};
 }
 
 EncoderOptions encoder_options(const ModelConfig& config) {
@@ -74,9 +69,9 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   options.attention = attention_options(config);
   options.feedforward = config.feedforward;
   options.activation = activation(config);
-  options.norm = choose<NormOrder>({"pre", "post", "sandwich", "none"}, config.norm);
+  options.norm = choose<NormOrder>("norm", config.norm);
   options.normalization = norm_options(config).kind;
-  options.norm_eps = norm_options(config).eps;
+  options.norm_eps = config.norm_eps;
   options.final_norm = config.final_norm;
   options.dropout = config.dropout;
   options.stochastic_depth = config.stochastic_depth;
@@ -101,7 +96,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
 
 Pool pool(const ModelConfig& config, const TaskShape& shape) {
   if (shape.output == OutputKind::tokens) return Pool::none;
-  return choose<Pool>({"none", "cls", "mean", "max", "attention"}, config.pool);
+  return choose<Pool>("pool", config.pool, int(Pool::none) + 1);
 }
 
 WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
@@ -142,10 +137,6 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
                          ? " cannot generate a sequence, which the task asks for; encoder_decoder"
                            " can"
                          : " generates a sequence, which the task does not ask for");
-}
-
-EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const TaskShape& shape) {
-  return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
 }
 
 // A model that saw the token to predict would learn nothing else.
@@ -196,15 +187,14 @@ void check_room(const ModelConfig& config) {
 
 // Empty for "default".
 Initializer scheme(const ModelConfig& config) {
-  const std::map<std::string, Initializer> schemes = {
-      {"default", {}},
-      {"xavier_uniform", init::xavier_uniform()},
-      {"xavier_normal", init::xavier_normal()},
-      {"kaiming_uniform", init::kaiming_uniform()},
-      {"kaiming_normal", init::kaiming_normal()},
-      {"trunc_normal", init::trunc_normal(config.init_std)},
-      {"orthogonal", init::orthogonal()}};
-  return schemes.at(config.init);
+  return std::map<std::string, Initializer>{{"default", {}},
+                                            {"xavier_uniform", init::xavier_uniform()},
+                                            {"xavier_normal", init::xavier_normal()},
+                                            {"kaiming_uniform", init::kaiming_uniform()},
+                                            {"kaiming_normal", init::kaiming_normal()},
+                                            {"trunc_normal", init::trunc_normal(config.init_std)},
+                                            {"orthogonal", init::orthogonal()}}
+      .at(config.init);
 }
 
 // Whether a linear layer or a projection of attention has this weight. The table of positions and
@@ -212,14 +202,6 @@ Initializer scheme(const ModelConfig& config) {
 bool is_projection(const std::string& name, WeightDecay weight_decay) {
   return weight_decay == WeightDecay::on &&
          (name.ends_with(".weight") || name.ends_with("proj_weight"));
-}
-
-bool is_bias(const std::string& name) {
-  return name.ends_with(".bias") || name.ends_with("in_proj_bias");
-}
-
-bool ends_sublayer(const std::string& name) {
-  return name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
 }
 
 // Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
@@ -235,12 +217,62 @@ InitRule init_rule(const ModelConfig& config) {
              const std::string& name, WeightDecay weight_decay, const Initializer& own) {
     Initializer result = own;
     if (chosen && is_projection(name, weight_decay)) result = chosen;
-    if (chosen && is_bias(name)) result = init::zeros();
-    if (!scales || !ends_sublayer(name)) return result;
+    const bool bias = name.ends_with(".bias") || name.ends_with("in_proj_bias");
+    if (chosen && bias) result = init::zeros();
+    const bool ends_sublayer =
+        name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
+    if (!scales || !ends_sublayer) return result;
     const double sublayers = (name.starts_with("decoder.") ? 3 : 2) * layers;
     return init::scaled(std::move(result), 1 / std::sqrt(sublayers));
   };
 }
+
+// Models of float in mixed precision.
+class MixedDecoding final : public Decoding<float> {
+ public:
+  explicit MixedDecoding(std::unique_ptr<Decoding<float>> decoding)
+      : decoding_(std::move(decoding)) {
+    take_logits();
+  }
+  void append(const std::vector<std::int32_t>& classes) override {
+    const Autocast products;
+    decoding_->append(classes);
+    take_logits();
+  }
+  void select(const std::vector<std::size_t>& rows) override {
+    decoding_->select(rows);
+    select_logits(rows);
+  }
+
+ private:
+  void take_logits() {
+    const Tensor<float>& from = decoding_->logits();
+    Tensor<float> logits = empty<float>({from.shape()[0], 1, from.shape()[1]});
+    std::copy_n(from.data(), from.size(), logits.data());
+    set_last(logits);
+  }
+
+  std::unique_ptr<Decoding<float>> decoding_;
+};
+
+class MixedPrecision final : public SequenceModel<float> {
+ public:
+  explicit MixedPrecision(std::unique_ptr<SequenceModel<float>> model) : model_(std::move(model)) {}
+
+  Variable<float> operator()(const ModelInput<float>& input,
+                             const Context& context) const override {
+    const Autocast products;
+    return (*model_)(input, context);
+  }
+
+  std::unique_ptr<Decoding<float>> decode(const ModelInput<float>& input) const override {
+    const Autocast products;
+    return std::make_unique<MixedDecoding>(model_->decode(input));
+  }
+
+ private:
+  std::unique_ptr<SequenceModel<float>> model_;
+};
 
 }  // namespace
 
@@ -263,19 +295,20 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
   check_next(config, shape);
   if (config.kind.starts_with("encoder")) check_room<T>(config);
   if (config.kind == "encoder_decoder") {
-    return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
-                                                    encoder_decoder_options(config, shape));
+    return std::make_unique<EncoderDecoderModel<T>>(
+        parameters.root(),
+        EncoderDecoderOptions{input_options(config, shape), encoder_options(config), shape.classes,
+                              shape.max_outputs});
   }
   if (config.kind != "encoder") {
     return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
   }
-  EncoderModelOptions options;
-  options.adjacency = config.mask == "adjacency";
-  options.input = input_options(config, shape);
-  options.encoder = encoder_options(config);
-  options.pool = pool(config, shape);
-  options.classes = shape.classes;
-  return std::make_unique<EncoderModel<T>>(parameters.root(), options);
+  return std::make_unique<EncoderModel<T>>(
+      parameters.root(), EncoderModelOptions{.input = input_options(config, shape),
+                                             .encoder = encoder_options(config),
+                                             .adjacency = config.mask == "adjacency",
+                                             .pool = pool(config, shape),
+                                             .classes = shape.classes});
 }
 
 template <class T>
@@ -288,7 +321,20 @@ std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskSha
     });
   }
   parameters.initialize_by(init_rule(config.model));
-  return in_precision(config.train.precision, build(config.model, shape, parameters));
+  auto model = build(config.model, shape, parameters);
+  if constexpr (std::is_same_v<T, float>) {
+    if (config.train.precision == "bf16") {
+      return std::make_unique<MixedPrecision>(std::move(model));
+    }
+  }
+  return model;
+}
+
+std::string arithmetic_of(const Checkpoint& checkpoint) {
+  const auto found = checkpoint.state.find("arithmetic");
+  const auto* name =
+      found == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return name == nullptr ? "" : *name;
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
@@ -17,11 +18,16 @@ namespace xgrad {
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
-/// freezes the parameters that optim.groups freeze. Requires: T is the type that with_precision()
-/// gives, or one for a reference. Throws ConfigError if model and task do not fit.
+/// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs below an
+/// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
+/// float. Its weights, and losses of its logits, are float. Requires: T is the type that
+/// with_precision() gives, or one for a reference. Throws ConfigError if model and task do not fit.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
                                              Parameters<T>& parameters);
+
+/// The arithmetic that a checkpoint's run computed in (see cpu.hpp); empty if it does not say.
+std::string arithmetic_of(const Checkpoint& checkpoint);
 
 /// A batch in the form that models read. Owns the tensors that had to be converted.
 template <class T>

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
+#include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/attention/metrics.hpp>
+#include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 
@@ -23,14 +27,6 @@ constexpr LossRow kLosses[] = {
     {"mae", Loss::mae, TargetKind::numbers},
     {"huber", Loss::huber, TargetKind::numbers},
 };
-
-// Calls f(class) for each target that counts.
-template <class F>
-void for_each_class(const Ids& targets, const F& f) {
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets.data()[i] != kIgnore) f(std::size_t(targets.data()[i]));
-  }
-}
 
 std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shape) {
   std::vector<double> counts(shape.classes, 0.0);
@@ -109,17 +105,91 @@ double weight_of_targets(const Objective& objective, const Batch& batch) {
   if (batch.targets.dimension() > 0) {
     const std::vector<double>& weights = objective.class_weights;
     double sum = 0;
-    for_each_class(batch.targets, [&](std::size_t c) { sum += weights.empty() ? 1 : weights[c]; });
+    for (const std::int32_t c : std::span(batch.targets.data(), batch.targets.size())) {
+      if (c != kIgnore) sum += weights.empty() ? 1 : weights[std::size_t(c)];
+    }
     return sum;
   }
   if (!batch.valid) return double(batch.values.size());
-  const std::uint8_t* valid = batch.valid->data();
-  return double(std::count(valid, valid + batch.valid->size(), 1));
+  return double(std::count(batch.valid->data(), batch.valid->data() + batch.valid->size(), 1));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                         \
-  template Variable<T> mean_loss(const Objective&, const Variable<T>&, const Batch&, \
-                                 std::optional<double>);
+StepSize step_size(const Objective& objective, const std::vector<Batch>& batches) {
+  StepSize whole;
+  for (const Batch& batch : batches) {
+    whole.targets += weight_of_targets(objective, batch);
+    whole.examples += double(batch.size);
+  }
+  return whole;
+}
+
+std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
+  if (config.steps > 0) return config.steps;
+  const std::uint64_t batches = (examples + config.batch - 1) / config.batch * config.epochs;
+  return (batches + config.accumulate - 1) / config.accumulate;
+}
+
+Context training_context(const TrainConfig& config, std::uint64_t step, std::uint64_t steps) {
+  const double done = steps > 1 ? std::min(1.0, double(step) / double(steps - 1)) : 0;
+  Context context = Context::train(config.seed, step);
+  context.dropout_scale = config.dropout_start + (config.dropout_end - config.dropout_start) * done;
+  return context;
+}
+
+template <class T>
+TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
+                              const Batch& batch, Context context, const StepSize& whole) {
+  HeadDiversity<T> heads;
+  const bool penalised = objective.head_diversity > 0;
+  if (penalised) context.activations = &heads;
+  TrainingLoss<T> loss;
+  {
+    const Region region("model");
+    loss.outputs = model(BatchInput<T>(batch).input(), context);
+  }
+  const Region region("loss");
+  loss.task = mean_loss(objective, loss.outputs, batch, whole.targets > 0 ? whole.targets : 1);
+  loss.minimised = loss.task;
+  if (!penalised) return loss;
+  loss.penalty = scale(heads.mean(), T(double(batch.size) / whole.examples));
+  loss.minimised = add(loss.task, scale(loss.penalty, T(objective.head_diversity)));
+  return loss;
+}
+
+template <class T>
+void forward_backward(const SequenceModel<T>& model, const Objective& objective,
+                      const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see,
+                      const Shard& shard, OutputKind output) {
+  const StepSize whole = step_size(objective, batches);
+  const auto run = [&](const Batch& batch) {
+    const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
+    {
+      const Region region("backward");
+      loss.minimised.backward();
+    }
+    if (see) see(loss, batch);
+  };
+  std::size_t first_sample = context.first_sample;
+  for (const Batch& batch : batches) {
+    const Range rows = share(batch.size, shard.index, shard.count);
+    context.first_sample = std::uint32_t(first_sample + rows.begin);
+    if (shard.count == 1) {
+      run(batch);
+    } else if (rows.size() > 0) {
+      run(cut(batch, shard, output));
+    }
+    first_sample += batch.size;
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template Variable<T> mean_loss(const Objective&, const Variable<T>&, const Batch&,              \
+                                 std::optional<double>);                                          \
+  template TrainingLoss<T> training_loss(const SequenceModel<T>&, const Objective&, const Batch&, \
+                                         Context, const StepSize&);                               \
+  template void forward_backward(const SequenceModel<T>&, const Objective&,                       \
+                                 const std::vector<Batch>&, Context, const SeeLoss<T>&,           \
+                                 const Shard&, OutputKind);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -7,17 +7,13 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/optim/optimizers.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {
 
 namespace {
-
-// The inputs that each model of the program can read.
-std::map<std::string, std::vector<InputKind>>& inputs_of_models() {
-  static std::map<std::string, std::vector<InputKind>> all;
-  return all;
-}
 
 template <class Maker>
 const std::pair<std::vector<OptionSpec>, Maker>* find(const std::string& name) {
@@ -25,30 +21,21 @@ const std::pair<std::vector<OptionSpec>, Maker>* find(const std::string& name) {
   return found == detail::added<Maker>().end() ? nullptr : &found->second;
 }
 
-OptimizerOptions options_of(const OptimConfig& config) {
-  return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
-          config.momentum, config.nesterov, config.alpha, config.groups};
-}
-
 const char* name_of(InputKind kind) {
   return kind == InputKind::tokens ? "tokens" : kind == InputKind::image ? "images" : "vectors";
 }
 
 void check_reads(const std::string& model, const std::vector<InputKind>& inputs, InputKind task) {
-  std::string names;
-  for (const InputKind kind : inputs)
-    names += std::string(names.empty() ? "" : ", ") + name_of(kind);
-  check<ConfigError>(std::find(inputs.begin(), inputs.end(), task) != inputs.end(),
-                     "model.kind: ", model, " reads ", names, "; the task's examples are ",
-                     name_of(task));
+  std::vector<std::string> names;
+  for (const InputKind kind : inputs) names.push_back(name_of(kind));
+  check<ConfigError>(std::ranges::find(inputs, task) != inputs.end(), "model.kind: ", model,
+                     " reads ", joined(names), "; the task's examples are ", name_of(task));
 }
 
 }  // namespace
 
-void detail::add_model(const PartEntry& part, const std::vector<InputKind>& inputs,
-                       ModelMakers makers) {
+void detail::add_model(const PartEntry& part, ModelMakers makers) {
   add_part("model", part, [](Config& config) -> Options& { return config.model.own; });
-  inputs_of_models()[part.name] = inputs;
   added<ModelMakers>()[part.name] = {part.options, std::move(makers)};
 }
 
@@ -69,8 +56,8 @@ std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& conf
                                                          Parameters<T>& parameters) {
   const auto* part = find<ModelMakers>(config.kind);
   if (part == nullptr) return nullptr;
-  check_reads(config.kind, inputs_of_models()[config.kind], shape.input);
   const auto& [options, makers] = *part;
+  check_reads(config.kind, std::get<std::vector<InputKind>>(makers), shape.input);
   return std::get<ModelMaker<T>>(makers)(parameters.root(), config, shape,
                                          complete(options, config.own));
 }
@@ -79,7 +66,7 @@ template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,
                                              const ModelPart& part) {
-  OptimizerOptions options = options_of(config);
+  OptimizerOptions options = config;
   options.part = part;
   const auto* own = find<detail::OptimizerMakers>(config.name);
   if (own == nullptr) return make_optimizer(config.name, parameters, options);
@@ -98,8 +85,7 @@ Schedule make_schedule(const Config& config, std::uint64_t steps) {
       return lr;
     });
   }
-  return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup,
-                  {s.final, s.power, s.every, s.gamma, s.decay, s.div});
+  return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup, s);
 }
 
 #define XGRAD_INSTANTIATE(T)                                         \

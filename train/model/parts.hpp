@@ -14,10 +14,9 @@
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/config/parts.hpp>
 
 namespace xgrad {
 
@@ -37,10 +36,12 @@ using ScheduleMaker = std::function<std::function<double(std::uint64_t step)>(
 
 namespace detail {
 
-/// The makers for every scalar: float and double to train, long double to check gradients.
-using ModelMakers = std::tuple<ModelMaker<float>, ModelMaker<double>, ModelMaker<long double>>;
+/// The makers for every scalar: float and double to train, long double to check gradients; and the
+/// kinds of input that the model can read.
+using ModelMakers = std::tuple<ModelMaker<float>, ModelMaker<double>, ModelMaker<long double>,
+                               std::vector<InputKind>>;
 using OptimizerMakers = std::tuple<OptimizerMaker<float>, OptimizerMaker<double>>;
-void add_model(const PartEntry& part, const std::vector<InputKind>& inputs, ModelMakers makers);
+void add_model(const PartEntry& part, ModelMakers makers);
 void add_optimizer(const PartEntry& part, OptimizerMakers makers);
 
 /// Returns the program's model of this kind; nullptr if the kind is not the program's.
@@ -67,9 +68,8 @@ std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
 /// is taken.
 template <template <class> class Model>
 void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {InputKind::tokens}) {
-  detail::add_model(
-      part, inputs,
-      {detail::make<Model<float>>, detail::make<Model<double>>, detail::make<Model<long double>>});
+  detail::add_model(part, {detail::make<Model<float>>, detail::make<Model<double>>,
+                           detail::make<Model<long double>>, inputs});
 }
 
 /// Adds an optimizer: Kind<T> is an Optimizer<T> whose constructor takes (const Parameters<T>&,

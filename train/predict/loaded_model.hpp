@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
@@ -35,6 +35,15 @@ struct LoadedModel : TrainedModel<T> {
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
+
+/// Gives the examples the targets that the decoder reads when it is looked into, whatever targets
+/// they had: `outputs`, one line of class names (or numbers) without the end class for each
+/// example; or, if there are none, the outputs that the model decodes greedily, those of
+/// `xgrad predict`. Does nothing if the model generates no outputs. Throws ConfigError for outputs
+/// that such a model cannot read, DataError for outputs that do not fit.
+template <class T>
+void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
+                 std::vector<Example>& examples);
 
 /// A trained model of either scalar type.
 struct AnyModel {

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 
 namespace xgrad {
 
@@ -16,7 +19,8 @@ template <class T>
 void read_class(const T* logits, const TaskShape& shape, Prediction& prediction) {
   const auto best = std::size_t(std::max_element(logits, logits + shape.classes) - logits);
   double sum = 0;
-  for (std::size_t k = 0; k < shape.classes; ++k) sum += std::exp(double(logits[k]) - logits[best]);
+  for (std::size_t k = 0; k < shape.classes; ++k)
+    sum += portable::exp(double(logits[k]) - logits[best]);
   prediction.labels.push_back(class_text(std::int32_t(best), shape));
   prediction.probabilities.push_back(1 / sum);
 }
@@ -24,7 +28,7 @@ void read_class(const T* logits, const TaskShape& shape, Prediction& prediction)
 void read_answer(double x, std::size_t number, const TaskShape& shape, Prediction& prediction) {
   const bool multi_label = prediction.multi_label = !shape.class_names.empty();
   prediction.labels.push_back(answer_text(multi_label || x > 0, number, shape));
-  prediction.probabilities.push_back(1 / (1 + std::exp(multi_label ? -x : -std::abs(x))));
+  prediction.probabilities.push_back(1 / (1 + portable::exp(multi_label ? -x : -std::abs(x))));
 }
 
 // The prediction for an example from its logits (rows, K). Outputs that the model generates are
@@ -77,11 +81,35 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
     const T* row = output.logits.data() + i * shape.classes;
     const auto chosen = std::size_t(output.classes[i]);
-    prediction.probabilities.push_back(std::exp(log_probabilities(row, shape.classes)[chosen]));
+    prediction.probabilities.push_back(
+        portable::exp(log_probabilities(row, shape.classes)[chosen]));
   }
   prediction.log_probability = output.log_probability;
   prediction.logits = std::move(output.logits);
   return prediction;
+}
+
+// Decodes the outputs of a batch of examples greedily.
+template <class T>
+std::vector<Generated<T>> decode(const LoadedModel<T>& loaded,
+                                 const std::vector<Example>& examples) {
+  const Batch batch = collate(examples, loaded.shape);
+  const BatchInput<T> input(batch);
+  const auto decoding = loaded.model->decode(input.input());
+  return generate(*decoding, std::int32_t(loaded.shape.classes) - 1, loaded.shape.max_outputs);
+}
+
+// The classes of a line, and the end class.
+std::vector<std::int32_t> parse_output(const std::string& line, const TaskShape& shape) {
+  TaskShape tokens;
+  tokens.vocabulary = shape.classes - 1;
+  tokens.max_length = shape.max_outputs - 1;
+  tokens.token_names = shape.class_names;
+  if (!tokens.token_names.empty()) tokens.token_names.pop_back();
+  const bool none = line.find_first_not_of(" \t") == line.npos;
+  auto classes = none ? std::vector<std::int32_t>() : parse_tokens("outputs", line, tokens);
+  classes.push_back(std::int32_t(shape.classes) - 1);
+  return classes;
 }
 
 template <class T>
@@ -116,7 +144,7 @@ std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<
   if (beam) {
     for (const Example& example : examples) predictions.push_back(search(loaded, example, *beam));
   } else if (loaded.shape.output == OutputKind::generated) {
-    for (Generated<T>& output : decode(*loaded.model, examples, loaded.shape)) {
+    for (Generated<T>& output : decode(loaded, examples)) {
       predictions.push_back(read_generated(std::move(output), loaded.shape));
     }
   } else {
@@ -128,7 +156,56 @@ std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<
   return predictions;
 }
 
+// Decodes the tokens from `begin` on.
+template <class T>
+std::unique_ptr<Decoding<T>> begin_text(const LoadedModel<T>& loaded,
+                                        const std::vector<std::int32_t>& text, std::size_t begin) {
+  Ids ids = empty<std::int32_t>({1, text.size() - begin});
+  std::copy(text.begin() + std::ptrdiff_t(begin), text.end(), ids.data());
+  ModelInput<T> input;
+  input.ids = &ids;
+  return loaded.model->decode(input);
+}
+
 }  // namespace
+
+template <class T>
+void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
+                 std::vector<Example>& examples) {
+  const bool generates = loaded.shape.output == OutputKind::generated;
+  check<ConfigError>(generates || outputs.empty(),
+                     "outputs: need a model that reads its outputs, with model.kind = "
+                     "\"encoder_decoder\"");
+  if (!generates) return;
+  check<DataError>(outputs.empty() || outputs.size() == examples.size(),
+                   "outputs: expected one line for each of the ", examples.size(), " inputs, got ",
+                   outputs.size());
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    // One by one, since padding would change the order of additions.
+    examples[i].targets = outputs.empty() ? decode(loaded, {examples[i]})[0].classes
+                                          : parse_output(outputs[i], loaded.shape);
+  }
+}
+
+template <class T>
+std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u) {
+  static_assert(kUnknownId == 0);
+  const std::size_t best = std::size_t(std::max_element(logits + 1, logits + classes) - logits);
+  if (temperature == 0) return std::int32_t(best);
+  std::vector<double> cumulative(classes, 0);
+  for (std::size_t c = 1; c < classes; ++c) {
+    cumulative[c] =
+        cumulative[c - 1] + portable::exp((double(logits[c]) - double(logits[best])) / temperature);
+  }
+  const auto found = std::upper_bound(cumulative.begin(), cumulative.end(), u * cumulative.back());
+  return found == cumulative.end() ? std::int32_t(best) : std::int32_t(found - cumulative.begin());
+}
+
+#define XGRAD_INSTANTIATE(T)                                                        \
+  template std::int32_t sample(const T*, std::size_t, double, double);              \
+  template void set_outputs(const LoadedModel<T>&, const std::vector<std::string>&, \
+                            std::vector<Example>&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
                      const std::string& precision)
@@ -172,6 +249,47 @@ std::vector<Prediction> Predictor::operator()(const std::vector<Example>& exampl
     for (std::size_t i = 0; i < numbers.size(); ++i) predictions[numbers[i]] = std::move(found[i]);
   }
   return predictions;
+}
+
+TextGenerator::TextGenerator(const std::string& run) {
+  const FoundRun source = find_run(run);
+  const std::string& kind = source.config.model.kind;
+  model_ = load_model(source);
+  model_->visit([&](const auto& loaded) {
+    check<ConfigError>(loaded.shape.next != NextToken::none, source.file,
+                       ": is a model for the task ", source.config.task,
+                       ", which is not to predict next tokens; generate needs one that is trained "
+                       "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
+  });
+  check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
+                     "; generate needs an encoder");
+}
+
+bool TextGenerator::generate(const std::string& beginning, std::size_t most,
+                             const Sampling& sampling,
+                             const std::function<void(const std::string&)>& say) const {
+  return model_->visit([&]<class T>(const LoadedModel<T>& loaded) {
+    std::vector<std::int32_t> text = loaded.task->parse(beginning).ids;
+    const Rng rng = Rng(sampling.seed) / "generate";
+    const std::size_t longest = loaded.shape.max_length;
+    std::size_t begin = text.size() <= longest ? 0 : text.size() - longest;
+    std::unique_ptr<Decoding<T>> decoding = begin_text(loaded, text, begin);
+    for (std::size_t added = 0; added < most; ++added) {
+      const std::int32_t next = sample(decoding->logits().data(), loaded.shape.classes,
+                                       sampling.temperature, rng.uniform(text.size()));
+      if (next == kEndId) return true;
+      const bool first_word = text.size() == 1 && loaded.shape.next == NextToken::word;
+      say(loaded.task->token_text(next).substr(first_word));  // no space before it
+      text.push_back(next);
+      if (text.size() - begin <= longest) {
+        decoding->append({next});
+      } else {
+        begin = text.size() - std::max<std::size_t>(1, longest / 2);
+        decoding = begin_text(loaded, text, begin);
+      }
+    }
+    return false;
+  });
 }
 
 }  // namespace xgrad

@@ -64,12 +64,6 @@ ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::siz
   return slice;
 }
 
-std::size_t scalars_of(const ModelPart& part) {
-  std::size_t size = 0;
-  for (const Range& range : part) size += range.size();
-  return size;
-}
-
 }  // namespace
 
 template <class T>
@@ -87,9 +81,9 @@ GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t s
   std::size_t end = 0;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     slices_.push_back(ranks.size() == 1 ? ModelPart() : slice_of(buckets_, r, ranks.size()));
-    places_.push_back({end, end + scalars_of(slices_[r])});
-    end = places_.back().end;
-    nodes_.push_back(nodes_of(share(count_, r, ranks.size()), count_));
+    places_.push_back({end, end});
+    for (const Range& range : slices_[r]) end = places_.back().end += range.size();
+    nodes_.push_back(nodes_of(share(count_, r, ranks.size()), {0, count_}));
     rounds_ = std::max(rounds_, nodes_[r].size());
   }
   arrived_.resize(leaves_.size());
@@ -131,16 +125,6 @@ void GradientShards<T>::add_gradients(const Range& range) {
 }
 
 template <class T>
-void GradientShards<T>::close() {
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i].has_grad()) arrived_[i] = true;
-  }
-  parameters_->zero_grad();
-  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2])) sums_.pop_back();
-  sums_.back().node.end = shard_ + 1;
-}
-
-template <class T>
 void GradientShards<T>::send_early() {
   if (ranks_->size() == 1) return;
   open();
@@ -179,13 +163,24 @@ void GradientShards<T>::take() {
   } else {
     add_gradients({0, row_.size()});
   }
-  close();
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i].has_grad()) arrived_[i] = true;
+  }
+  parameters_->zero_grad();
+  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2])) sums_.pop_back();
+  sums_.back().node.end = shard_ + 1;
 }
 
 template <class T>
 void GradientShards<T>::add_up() {
   if (count_ == 1) return;
-  find_arrived();
+  // A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
+  const std::string arrived(arrived_.begin(), arrived_.end());
+  for (const std::string& text :
+       checked_ ? std::vector<std::string>() : gather_texts(*ranks_, arrived)) {
+    for (std::size_t i = 0; i < text.size(); ++i) arrived_[i] = arrived_[i] || text[i];
+  }
+  checked_ = true;
   if (ranks_->size() == 1) leave({0, row_.size()}, sums_.front().values.data());
   for (Exchange& exchange : exchanges_) receive(exchange);
   exchanges_.clear();
@@ -258,11 +253,10 @@ T* GradientShards<T>::sum_of(const Range& node, const std::vector<std::pair<Rang
 template <class T>
 void GradientShards<T>::leave(const Range& range, const T* values) {
   const std::vector<T*> gradients = arrived_gradients();
-  const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+  row_.parallel_runs({range}, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     if (!gradients[i]) return;
     std::copy_n(values + (row_.start(i) + first - range.begin), n, gradients[i] + first);
-  };
-  row_.parallel_runs({range}, run);
+  });
 }
 
 template <class T>
@@ -272,16 +266,6 @@ std::vector<T*> GradientShards<T>::arrived_gradients() const {
     gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
   }
   return gradients;
-}
-
-// A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
-template <class T>
-void GradientShards<T>::find_arrived() {
-  if (std::exchange(checked_, true)) return;
-  for (const std::string& text :
-       gather_texts(*ranks_, std::string(arrived_.begin(), arrived_.end()))) {
-    for (std::size_t i = 0; i < text.size(); ++i) arrived_[i] = arrived_[i] || text[i];
-  }
 }
 
 template <class T>
@@ -305,57 +289,58 @@ double GradientShards<T>::norm() const {
 }
 
 template <class T>
-void GradientShards<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors,
-                                   bool into) const {
-  T* at = all + places_[rank].begin;
+template <class F>
+void GradientShards<T>::for_each_run(std::size_t rank, const F& f) const {
+  std::size_t place = places_[rank].begin;
   for (const Range& range : slices_[rank]) {
     row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      if (T* own = tensors[i]; own == nullptr) {
-        if (!into) std::fill_n(at, n, T(0));
-      } else {
-        into ? std::copy_n(at, n, own + first) : std::copy_n(own + first, n, at);
-      }
-      at += n;
+      f(i, first, n, place);
+      place += n;
     });
+  }
+}
+
+template <class T>
+void GradientShards<T>::take_slices(const Tensor<T>& all, const std::vector<T*>& tensors,
+                                    std::size_t but) const {
+  const auto take = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
+    if (tensors[i] != nullptr) std::copy_n(all.data() + place, n, tensors[i] + first);
+  };
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    if (r != but) for_each_run(r, take);
   }
 }
 
 template <class T>
 void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
   Tensor<T> all = empty<T>({row_.size()});
-  copy_slice(ranks_->rank(), all.data(), tensors, /*into=*/false);
+  const auto put = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
+    T* to = all.data() + place;
+    tensors[i] == nullptr ? std::fill_n(to, n, T(0)) : std::copy_n(tensors[i] + first, n, to);
+  };
+  for_each_run(ranks_->rank(), put);
   ranks_->gather(all.data(), places_, sizeof(T));
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    if (r != ranks_->rank()) copy_slice(r, all.data(), tensors, /*into=*/true);
-  }
+  take_slices(all, tensors, ranks_->rank());
 }
 
 // The run of a parameter in the slice is the whole tensor of its state.
 template <class T>
 std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> slot,
                                                 bool everywhere) const {
-  const std::size_t self = ranks_->rank();
+  const std::size_t self = ranks_->rank(), begin = places_[self].begin;
   const bool receives = everywhere || self == 0;
   Tensor<T> own = empty<T>({places_[self].size()}), all = empty<T>({receives ? row_.size() : 0});
-  T* at = own.data();
-  for (const Range& range : slice()) {
-    row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      at = std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, at);
-    });
+  for_each_run(self, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
+    std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, own.data() + place - begin);
+  });
+  if (receives) std::copy_n(own.data(), own.size(), all.data() + begin);
+  std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    if (r == self) continue;
+    if (everywhere || r == 0) to_rank[r] = {0, own.size()};
+    if (receives) from_rank[r] = places_[r];
   }
-  if (receives) std::copy_n(own.data(), own.size(), all.data() + places_[self].begin);
-  if (everywhere) {
-    ranks_->gather(all.data(), places_, sizeof(T));
-  } else {
-    std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
-    if (receives) {
-      from_rank = places_;
-      from_rank[0] = {};
-    } else {
-      to_rank[0] = {0, own.size()};
-    }
-    ranks_->begin_exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T))->wait();
-  }
+  ranks_->begin_exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T))->wait();
   std::vector<Tensor<T>> tensors;
   if (!receives) return tensors;
   std::vector<T*> values;
@@ -363,9 +348,7 @@ std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T
     tensors.push_back(empty<T>(state.shape));
     values.push_back(tensors.back().data());
   }
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    copy_slice(r, all.data(), values, /*into=*/true);
-  }
+  take_slices(all, values, ranks_->size());
   return tensors;
 }
 
@@ -375,11 +358,6 @@ void GradientShards<T>::gather_values() const {
   std::vector<T*> values;
   for (const Variable<T>& leaf : leaves_) values.push_back(leaf.mutable_value().data());
   gather(values);
-}
-
-template <class T>
-void GradientShards<T>::gather_gradients() const {
-  if (ranks_->size() > 1) gather(arrived_gradients());
 }
 
 #define XGRAD_INSTANTIATE(T) template class GradientShards<T>;

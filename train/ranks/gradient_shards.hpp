@@ -12,7 +12,7 @@
 
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
@@ -65,7 +65,9 @@ class GradientShards {
   /// receives theirs.
   void gather_values() const;
   /// Completes the gradients that add_up() left, in the same way.
-  void gather_gradients() const;
+  void gather_gradients() const {
+    if (ranks_->size() > 1) gather(arrived_gradients());
+  }
 
  private:
   // The sum over the shards of a node of the tree, in the order of the row.
@@ -84,7 +86,6 @@ class GradientShards {
   // in ranges of the row, and merges nodes that are complete.
   void open();
   void add_gradients(const Range& range);
-  void close();
   // Whether the node of a sum continues to the shard that is being taken.
   bool joins(const Sum& sum) const;
   void on_gradient(const Node<T>& leaf);
@@ -96,15 +97,17 @@ class GradientShards {
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
   // Makes `values` the gradients of a range of the row.
   void leave(const Range& range, const T* values);
-  void find_arrived();
   // The gradients that add_up() leaves, of each parameter; null where there is none.
   std::vector<T*> arrived_gradients() const;
   // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
   // to the parameters that require a gradient, in their order; null where there is none.
   void gather(const std::vector<T*>& tensors) const;
-  // Copies the slice of a rank between `all`, which has the slices one after the other, and
-  // tensors.
-  void copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors, bool into) const;
+  // Copies the slices of all ranks but one, which lie one after the other, into tensors.
+  void take_slices(const Tensor<T>& all, const std::vector<T*>& tensors, std::size_t but) const;
+  // Calls f(i, first, n, place) for each run of n elements of tensor i in the slice of a rank;
+  // `place` is its own among the slices of all ranks, one after the other.
+  template <class F>
+  void for_each_run(std::size_t rank, const F& f) const;
 
   const Parameters<T>* parameters_;
   std::size_t count_;

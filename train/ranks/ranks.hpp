@@ -13,37 +13,43 @@
 
 namespace xgrad {
 
-/// Data on their way between ranks. Destruction does not wait.
+/// Data on their way between ranks; none, unless a derived class has some. Destruction does not
+/// wait.
 class Transfer {
  public:
   virtual ~Transfer() = default;
   /// Returns when all data of this rank were sent and received.
-  virtual void wait() = 0;
+  virtual void wait() {}
 };
 
-/// One process among several that run the same steps. Every function that is not const is called by
-/// all ranks, in the same order. They throw Error if the processes cannot reach each other.
+/// One process among several that run the same steps; the only one, unless a derived class reaches
+/// others. Every function that is not const is called by all ranks, in the same order. They throw
+/// Error if the processes cannot reach each other.
 class Ranks {
  public:
   virtual ~Ranks() = default;
 
   /// Number of this process, below size(). Rank 0 writes the files and the console.
-  virtual std::size_t rank() const = 0;
+  virtual std::size_t rank() const { return 0; }
   /// Number of processes.
-  virtual std::size_t size() const = 0;
+  virtual std::size_t size() const { return 1; }
 
   /// Begins to send the elements to_rank[r] of `from` to each rank r, and to receive those that
   /// rank r sent as the elements from_rank[r] of `into`, which is another buffer. An element has
   /// `width` bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from`
   /// stay the same, until wait().
-  virtual std::unique_ptr<Transfer> begin_exchange(const void* from,
-                                                   const std::vector<Range>& to_rank, void* into,
-                                                   const std::vector<Range>& from_rank,
-                                                   std::size_t width) = 0;
+  virtual std::unique_ptr<Transfer> begin_exchange(const void* /*from*/,
+                                                   const std::vector<Range>& /*to_rank*/,
+                                                   void* /*into*/,
+                                                   const std::vector<Range>& /*from_rank*/,
+                                                   std::size_t /*width*/) {
+    return std::make_unique<Transfer>();
+  }
   /// Lets transfers go on. Call it now and then while they run beside other work, on any rank.
   virtual void progress() {}
   /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.
-  virtual void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) = 0;
+  virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
+  }
 
   /// From now on ends all processes with a message if another rank does not answer for this time in
   /// seconds. Ranks that compute or write answer, ranks that are stopped do not.

@@ -1,13 +1,10 @@
-#include <xgrad/train/report/chart.hpp>
+#include <xgrad/train/report/html.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <xgrad/train/report/html.hpp>
-#include <xgrad/train/report/style.hpp>
 
 namespace xgrad::html {
 
@@ -39,17 +36,15 @@ struct Axis {
   }
   std::vector<double> ticks(double count) const {
     std::vector<double> values;
-    if (logarithmic) {
-      const bool few = high / low < 1000;
-      for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high;
-           decade *= 10) {
-        for (double factor : {1.0, 2.0, 5.0}) {
-          const double value = decade * factor;
-          if ((few || factor == 1) && value >= low && value <= high) values.push_back(value);
-        }
+    const bool few = high / low < 1000;
+    double decade = logarithmic ? std::pow(10, std::floor(std::log10(low))) : kInfinity;
+    for (; decade <= high; decade *= 10) {
+      for (double factor : {1.0, 2.0, 5.0}) {
+        const double value = decade * factor;
+        if ((few || factor == 1) && value >= low && value <= high) values.push_back(value);
       }
-      return values;
     }
+    if (logarithmic) return values;
     const double rough = std::max((high - low) / count, 1e-12 * std::max(1.0, std::abs(high)));
     const double power = std::pow(10, std::floor(std::log10(rough)));
     const double part = rough / power;
@@ -72,18 +67,23 @@ std::vector<ChartPoint> drawable(const std::vector<ChartPoint>& points, bool pos
   return kept;
 }
 
+std::string text_at(double x, double y, const char* anchor, const std::string& text,
+                    const std::string& style = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                     anchor, style, escape(text));
+}
+
 std::string axes(const Axis& x, const Axis& y) {
   std::string text;
   for (double value : y.ticks(5)) {
     text += fmt::format(
-        "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>\n",
-        kLeft, kWidth - kRight, y(value), y(value), kLeft - 5, y(value) + 4, value);
+        "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
+        kWidth - kRight, y(value), y(value));
+    text += text_at(kLeft - 5, y(value) + 4, "end", fmt::format("{:.4g}", value));
   }
   for (double value : x.ticks(4)) {
     const bool last = x(value) > kWidth - kRight - 15;  // a centered label would be cut off
-    text += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+    text += text_at(
         last ? kWidth - 1.0 : x(value), kHeight - kBottom + 18, last ? "end" : "middle",
         value >= 10000 ? fmt::format("{:.4g}k", value / 1000) : fmt::format("{:.4g}", value));
   }
@@ -111,9 +111,8 @@ std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, 
       "<g class=\"" + look_of(line.look) + "\"><title>" + escape(line.name) + "</title>\n";
   if (errors) text += "<polygon class=\"band\" points=\"" + upper + lower + "\"/>\n";
   text += "<polyline points=\"" + path + "\"/>\n";
-  for (std::size_t i = 0; i < points.size() && points.size() <= 40; ++i) {
-    text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", x(points[i].x),
-                        y(points[i].y));
+  for (const ChartPoint& p : points.size() <= 40 ? points : std::vector<ChartPoint>{}) {
+    text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", x(p.x), y(p.y));
   }
   return text + "</g>\n";
 }
@@ -151,6 +150,21 @@ std::string body(const std::vector<ChartLine>& lines, double most_x) {
   std::string text = axes(x, y);
   for (std::size_t i = 0; i < lines.size(); ++i) text += drawn(lines[i], points[i], x, y);
   return text;
+}
+
+constexpr double kCellWidth = 48, kCellHeight = 24, kCharacter = 7.3;  // in SVG units
+constexpr double kNames = 56, kEdge = 12;
+
+std::string cell(double x, double y, double value, const std::string& title) {
+  const double a = std::min(1.0, std::abs(value));
+  const double blue[] = {8, 48, 107}, orange[] = {166, 54, 3};
+  const auto colour = [&](int i) { return int(255 + a * ((value < 0 ? orange : blue)[i] - 255)); };
+  return fmt::format(
+             "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:g}\" height=\"{:g}\" "
+             "fill=\"#{:02x}{:02x}{:02x}\"><title>{}</title></rect>\n",
+             x, y, kCellWidth, kCellHeight, colour(0), colour(1), colour(2), escape(title)) +
+         text_at(x + kCellWidth / 2, y + 16, "middle", restored_text(value),
+                 a > 0.5 ? " fill=\"#fff\"" : "");
 }
 
 }  // namespace
@@ -200,6 +214,38 @@ std::string legend(const std::vector<ChartLine>& lines) {
     text += "<span>" + sample(line.look) + breakable(line.name, ',') + "</span> ";
   }
   return text + "</p>\n";
+}
+
+std::string patch_picture(const Patching& patching, const std::vector<std::string>& tokens) {
+  const std::size_t rows = patching.sites.size(), columns = patching.restored.shape()[1];
+  std::size_t longest = 0;
+  for (const std::string& site : patching.sites) longest = std::max(longest, site.size());
+  const double left = kEdge + kCharacter * double(longest) + 8;
+  const double height = kNames + kCellHeight * double(rows) + kEdge;
+  const std::string title = fmt::format("{} at output {}: what each activation brings back",
+                                        patching.measure, patching.output);
+  const double width =
+      std::max(left + kCellWidth * double(columns), kEdge + kCharacter * double(title.size())) +
+      kEdge;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+      "width=\"{0:.0f}\" height=\"{1:.0f}\" font-family=\"monospace\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+      width, height);
+  text += text_at(kEdge, 20, "start", title);
+  const auto column = [&](std::size_t p) { return left + kCellWidth * double(p); };
+  for (std::size_t p = 0; p < columns && p < tokens.size(); ++p) {
+    text += text_at(column(p) + kCellWidth / 2, kNames - 8, "middle", tokens[p]);
+  }
+  for (std::size_t s = 0; s < rows; ++s) {
+    const double y = kNames + kCellHeight * double(s);
+    text += text_at(left - 8, y + 16, "end", patching.sites[s]);
+    for (std::size_t p = 0; p < columns; ++p) {
+      const std::string where = p < tokens.size() ? tokens[p] : std::to_string(p);
+      text += cell(column(p), y, patching.restored(s, p), patching.sites[s] + ", " + where);
+    }
+  }
+  return text + "</svg>\n";
 }
 
 }  // namespace xgrad::html

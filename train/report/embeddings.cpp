@@ -1,13 +1,53 @@
-#include <xgrad/train/report/embeddings.hpp>
+#include <xgrad/train/report/report.hpp>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
+#include <xtensor-blas/xlinalg.hpp>
 
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
+
+namespace {
+
+using Dsyevd = void(const char*, const char*, const int*, double*, const int*, double*, double*,
+                    const int*, int*, const int*, int*);
+
+// Whether the process may have as much memory as OpenBLAS takes when it is loaded. It would wait
+// forever for memory that a limit refuses.
+bool has_room() {
+  constexpr std::size_t kBytes = 256 << 20;
+  void* const room =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED && ::munmap(room, kBytes) == 0;
+}
+
+// LAPACK's function, of the library that Debian's alternatives choose; null if there is none. It is
+// loaded at the first call, since OpenBLAS starts threads when it is loaded, and ends a process
+// that may start none.
+Dsyevd* lapack_dsyevd() {
+  static void* const library =
+      has_room() ? ::dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL) : nullptr;
+  static void* const found = library == nullptr ? nullptr : ::dlsym(library, "dsyevd_");
+  return reinterpret_cast<Dsyevd*>(found);
+}
+
+}  // namespace
+
+// Under this name xtensor-blas calls it.
+extern "C" [[gnu::visibility("hidden")]] void dsyevd_(const char* job, const char* half,
+                                                      const int* n, double* a, const int* row,
+                                                      double* values, double* work,
+                                                      const int* work_size, int* indices,
+                                                      const int* indices_size, int* info) {
+  lapack_dsyevd()(job, half, n, a, row, values, work, work_size, indices, indices_size, info);
+}
 
 namespace xgrad {
 
@@ -18,9 +58,9 @@ constexpr double kWidth = 800, kHeight = 500, kMargin = 24, kNames = 90;  // in 
 
 // How often each class goes with each token: (tokens, classes).
 std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& examples,
-                                       std::size_t count, std::size_t tokens) {
+                                       std::size_t tokens) {
   std::vector<std::size_t> counts(tokens * shape.classes);
-  for (std::size_t e = 0; e < count; ++e) {
+  for (std::size_t e = 0; e < examples.size(); ++e) {
     const Example example = examples.get(0, e);
     for (std::size_t i = 0; i < example.ids.size(); ++i) {
       const auto token = std::size_t(example.ids[i]);
@@ -34,40 +74,45 @@ std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& ex
 
 }  // namespace
 
-std::optional<EmbeddingMap> map_embeddings(const Tensor<double>& embeddings, const TaskShape& shape,
-                                           const Dataset& examples, std::size_t count) {
-  const std::size_t tokens = std::min(kMostTokens, shape.vocabulary), classes = shape.classes;
-  if (tokens < 3 || embeddings.shape()[1] < 2) return std::nullopt;
-  Tensor<double> shown = empty<double>({tokens, embeddings.shape()[1]});
-  std::copy_n(embeddings.data(), shown.size(), shown.data());
-  const auto projection = principal_components(shown);
-  if (!projection) return std::nullopt;
-  EmbeddingMap map{*projection, shape.vocabulary, {}, {}, {}};
-  for (std::size_t token = 0; token < tokens; ++token) {
-    const bool named = token < shape.token_names.size();
-    map.tokens.push_back(named ? shape.token_names[token] : std::to_string(token));
-    map.colours.push_back(token % html::kColors);
+std::optional<Projection> principal_components(const Tensor<double>& x) {
+  check_shape(x.dimension() == 2 && x.shape()[0] >= 1 && x.shape()[1] >= 2,
+              "principal_components: expected points (V, D) with D of at least 2, got ",
+              to_string(x.shape()));
+  if (lapack_dsyevd() == nullptr) return std::nullopt;
+  const std::size_t count = x.shape()[0], width = x.shape()[1];
+  const Tensor<double> centred = x - xt::mean(x, {0});
+  // The places along a component are an eigenvector u of X X^T, as long as the root of its
+  // eigenvalue; the direction is X^T u.
+  Tensor<double> products = empty<double>({count, count});
+  parallel_gemm<double>(count, count, width, 1, {centred.data(), width},
+                        {centred.data(), width, Transpose::yes}, 0, products.data(), count);
+  const std::tuple found = xt::linalg::eigh(products);
+  const auto& [values, vectors] = found;  // in ascending order
+  const double variance = xt::sum(values)();
+  Projection result{zeros<double>({count, 2}), {0, 0}};
+  for (std::size_t c = 0; c < std::min<std::size_t>(2, count); ++c) {
+    const double value = values(count - 1 - c);
+    if (!(value > 1e-13 * variance)) continue;
+    const Tensor<double> u = xt::view(vectors, xt::all(), xt::range(count - 1 - c, count - c));
+    const Tensor<double> direction = xt::sum(centred * u, {0});
+    const auto [least, most] = std::minmax_element(direction.begin(), direction.end());
+    xt::col(result.points, c) = xt::col(u, 0) * std::copysign(std::sqrt(value), *most + *least);
+    result.explained[c] = value / variance;
   }
-  if (shape.input != InputKind::tokens || shape.target != TargetKind::classes ||
-      shape.output == OutputKind::generated || classes > html::kColors) {
-    return map;
-  }
-  const std::vector<std::size_t> counts = count_classes(shape, examples, count, tokens);
-  for (std::size_t token = 0; token < tokens; ++token) {
-    const auto first = counts.begin() + std::ptrdiff_t(token * classes);
-    const auto most = std::max_element(first, first + std::ptrdiff_t(classes));
-    map.colours[token] = std::size_t(most - first);
-  }
-  for (std::size_t c = 0; c < classes; ++c) {
-    map.classes.push_back(class_text(std::int32_t(c), shape));
-  }
-  return map;
+  return result;
 }
 
-namespace html {
-
-std::string embeddings_section(const EmbeddingMap& map) {
-  const Tensor<double>& points = map.projection.points;
+std::string html::embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
+                                     const Dataset& examples) {
+  const std::size_t tokens = std::min(kMostTokens, shape.vocabulary), classes = shape.classes;
+  if (tokens < 3 || embeddings.shape()[1] < 2) return "";
+  const auto projection = principal_components(xt::view(embeddings, xt::range(0, tokens)));
+  if (!projection) return "";
+  const Tensor<double>& points = projection->points;
+  const bool by_class = shape.input == InputKind::tokens && shape.target == TargetKind::classes &&
+                        shape.output != OutputKind::generated && classes <= kColors;
+  std::vector<std::size_t> counts;
+  if (by_class) counts = count_classes(shape, examples, tokens);
   double left = 0, right = 0, bottom = 0, top = 0;  // the mean of all points is at 0
   for (std::size_t i = 0; i < points.shape()[0]; ++i) {
     left = std::min(left, points(i, 0)), right = std::max(right, points(i, 0));
@@ -79,35 +124,37 @@ std::string embeddings_section(const EmbeddingMap& map) {
   std::string text = fmt::format(
       "<p class=\"soft\">The embeddings of {} tokens in the plane of their first two principal "
       "components, which hold {:.1f} % and {:.1f} % of their variance. ",
-      map.tokens.size() < map.vocabulary
-          ? fmt::format("the first {} of {}", map.tokens.size(), grouped(map.vocabulary))
-          : fmt::format("all {}", map.tokens.size()),
-      100 * map.projection.explained[0], 100 * map.projection.explained[1]);
-  text += map.classes.empty() ? "Colours only tell tokens apart.</p>\n"
-                              : "The colour is the class that goes with a token most often in "
-                                "the examples.</p>\n";
+      tokens < shape.vocabulary
+          ? fmt::format("the first {} of {}", tokens, grouped(shape.vocabulary))
+          : fmt::format("all {}", tokens),
+      100 * projection->explained[0], 100 * projection->explained[1]);
+  text += !by_class ? "Colours only tell tokens apart.</p>\n"
+                    : "The colour is the class that goes with a token most often in "
+                      "the examples.</p>\n";
   // Not legend(), which stays at the top of the window for the charts.
   text += "<p>";
-  for (std::size_t c = 0; c < map.classes.size(); ++c) {
-    text += "<span>" + sample(c) + escape(map.classes[c]) + "</span> ";
+  for (std::size_t c = 0; by_class && c < classes; ++c) {
+    text += "<span>" + sample(c) + escape(class_text(std::int32_t(c), shape)) + "</span> ";
   }
   text += "</p>\n";
   text += fmt::format(
       "<figure class=\"plane\"><svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
       "aria-label=\"token embeddings\">\n",
       kWidth, kHeight);
-  for (std::size_t i = 0; i < map.tokens.size(); ++i) {
+  for (std::size_t i = 0; i < tokens; ++i) {
     const double x = kMargin + scale * (points(i, 0) - left);
     const double y = kMargin + scale * (top - points(i, 1));
-    const std::string name = escape(map.tokens[i]);
+    const std::string name =
+        escape(i < shape.token_names.size() ? shape.token_names[i] : std::to_string(i));
+    const auto first = counts.begin() + std::ptrdiff_t(by_class ? i * classes : 0);
+    const auto most = std::max_element(first, first + std::ptrdiff_t(by_class ? classes : 0));
     text += fmt::format(
         "<g class=\"c{}\"><title>{}: {:.6g}, {:.6g}</title><circle cx=\"{:.1f}\" cy=\"{:.1f}\" "
         "r=\"3\"/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-        map.colours[i], name, points(i, 0), points(i, 1), x, y, x + 5, y + 4, name);
+        by_class ? std::size_t(most - first) : i % kColors, name, points(i, 0), points(i, 1), x, y,
+        x + 5, y + 4, name);
   }
   return text + "</svg></figure>\n";
 }
-
-}  // namespace html
 
 }  // namespace xgrad

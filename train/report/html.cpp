@@ -1,29 +1,26 @@
 #include <xgrad/train/report/html.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/storage/formats/base64.hpp>
+#include <xgrad/storage/formats/png.hpp>
 
 namespace xgrad::html {
 
 std::string escape(std::string_view text) {
+  static const std::map<char, std::string_view> kEntities = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string result;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
-    const char c = text[0];
-    const bool control = control_length(text) > 0 && c != '\n' && c != '\t';
+    const auto entity = kEntities.find(text[0]);
+    const bool control = control_length(text) > 0 && text[0] != '\n' && text[0] != '\t';
     if (length == 0 || control || text.starts_with("\uFFFE") || text.starts_with("\uFFFF")) {
       result += "\uFFFD";
-    } else if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'') {
-      result += c == '&'   ? "&amp;"
-                : c == '<' ? "&lt;"
-                : c == '>' ? "&gt;"
-                : c == '"' ? "&quot;"
-                           : "&#39;";
     } else {
-      result += text.substr(0, length);
+      result += entity == kEntities.end() ? text.substr(0, length) : entity->second;
     }
     text.remove_prefix(std::max<std::size_t>(1, length));
   }

@@ -3,66 +3,263 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
-#include <xgrad/train/logs/run_groups.hpp>
-#include <xgrad/train/report/chart.hpp>
+#include <xgrad/train/logs/history.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/report/sections.hpp>
-#include <xgrad/train/report/style.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {
 
-using html::escape;
+using html::breakable, html::escape, html::kLooks, html::table;
 
 namespace {
 
 // Limits the time of examinations and the size of attention maps on the page.
 constexpr std::size_t kMostExamined = 8;
 
+using Groups = std::vector<RunGroup>;
 using Row = std::vector<std::string>;
 
-// The best run of a group and the examination of its model.
-struct Examined {
-  RunHistory record;
-  std::optional<Examination> examination;
-  std::string why_not;  // reason for a missing examination
-};
+double loss_of(const MetricsRow* row) {
+  return (row ? row->number("loss") : std::nullopt)
+      .value_or(std::numeric_limits<double>::infinity());
+}
 
-Examined look_at(const RunHistory& run, bool heads, std::size_t rank) {
-  if (rank >= kMostExamined) {
-    return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
+bool is_one_run(const RunGroup& group) {
+  return group.runs.size() == 1;
+}
+
+// Adds a row to the table: value(group) for each group. Leaves it out if all values are empty.
+template <class Value>
+void add_row(std::vector<Row>& rows, const std::string& name, const Groups& groups,
+             const Value& value) {
+  Row row{escape(name)};
+  bool any = false;
+  for (const RunGroup& group : groups) {
+    const std::string cell = value(group);
+    any = any || !cell.empty();
+    row.push_back(cell.empty() ? "–" : escape(cell));
   }
-  try {
-    return {run, examine(run.path, heads), ""};
-  } catch (const Error& error) {
-    return {run, {}, error.what()};
+  if (any) rows.push_back(row);
+}
+
+std::string with_error(const MetricsRow& row, const std::string& metric) {
+  const auto value = row.number(metric), error = row.number(metric + "_se");
+  if (!value) return "";
+  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ±\u00A0{:.4f}", *error) : "");
+}
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+// Adds the metrics of a split that are not in `names` yet, in the order of the rows.
+void add_metrics(std::vector<std::string>& names, const Groups& groups, const std::string& split) {
+  for (const RunGroup& group : groups) {
+    for (const auto& [name, value] : group.last.at(split).numbers) {
+      if (!name.ends_with("_se")) add_new(names, name);
+    }
   }
 }
 
-std::string model_of(const Config& config) {
-  try {
-    return to_text(summarize(config));
-  } catch (const Error& error) {
-    return error.what();
+double mean_of(const RunGroup& group, double RunHistory::*figure) {
+  RatioMean mean;
+  for (const RunHistory* run : group.averaged()) {
+    if (run->*figure > 0) mean.add(run->*figure, 1);
   }
+  return mean.mean();
+}
+
+// A table with a column for each group; `more` follows the metrics.
+std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}) {
+  std::vector<Row> rows{{""}};
+  for (const RunGroup& group : groups) rows[0].push_back(breakable(group.name, ','));
+  for (const std::string split : {"validation", "test"}) {
+    std::vector<std::string> names;
+    add_metrics(names, groups, split);
+    for (const std::string& metric : names) {
+      add_row(rows, metric + ", " + split, groups,
+              [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
+    }
+  }
+  rows.insert(rows.end(), more.begin(), more.end());
+  if (!std::all_of(groups.begin(), groups.end(), is_one_run)) {
+    add_row(rows, "runs", groups, [](const RunGroup& group) { return group.state(); });
+  }
+  add_row(rows, "time", groups, [](const RunGroup& group) {
+    const double seconds = mean_of(group, &RunHistory::seconds);
+    return seconds > 0 ? clock(seconds) : "";
+  });
+  add_row(rows, "tokens or images a second", groups, [](const RunGroup& group) {
+    const double rate = mean_of(group, &RunHistory::rate);
+    return rate > 0 ? grouped(std::uint64_t(rate)) : "";
+  });
+  return rows;
+}
+
+std::vector<Row> transposed(const std::vector<Row>& rows) {
+  std::vector<Row> result(rows[0].size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) result[i].push_back(row[i]);
+  }
+  return result;
+}
+
+html::ChartLine line_of(const RunGroup& group, const std::string& split, const std::string& metric,
+                        const std::string& name, std::size_t look) {
+  html::ChartLine line{name, look, {}};
+  const bool errors = split == "validation" || !is_one_run(group);
+  for (const MetricsRow& row : group.rows.at(split)) {
+    const double error = errors ? row.number(metric + "_se").value_or(0) : 0;
+    if (const auto value = row.number(metric)) {
+      line.points.push_back({double(row.step), *value, error});
+    }
+  }
+  return line;
+}
+
+// A line for each of the kLooks best groups; for a single group, a line for each split.
+std::vector<html::ChartLine> lines_of(const Groups& groups, const std::string& split,
+                                      const std::string& metric) {
+  if (groups.size() == 1) {
+    return {line_of(groups[0], "validation", metric, "validation", 0),
+            line_of(groups[0], "train", metric, "train", html::kColors)};
+  }
+  std::vector<html::ChartLine> lines;
+  for (std::size_t i = 0; i < std::min(groups.size(), kLooks); ++i) {
+    lines.push_back(line_of(groups[i], split, metric, groups[i].name, i));
+  }
+  return lines;
+}
+
+// By validation loss, the lowest first and groups with a failed run last.
+void sort_groups(Groups& groups) {
+  std::ranges::stable_sort(groups, {}, [](const RunGroup& group) {
+    const auto failed =
+        std::ranges::count(group.runs, RunHistory::State::failed, &RunHistory::state);
+    return std::pair(failed > 0, loss_of(&group.last.at("validation")));
+  });
+}
+
+// The run with the lowest validation loss among those that the means are over.
+const RunHistory& best_run(const RunGroup& group) {
+  const std::vector<const RunHistory*> runs = group.averaged();
+  return **std::ranges::min_element(
+      runs, {}, [](const RunHistory* run) { return loss_of(run->last("validation")); });
+}
+
+// A table of the last metrics. Several groups have a row each, in the colour of their lines. A
+// single group has a row for each metric, followed by the rows of `more`, which are already HTML.
+std::string results_section(const Groups& groups, const std::vector<Row>& more) {
+  std::vector<Row> rows = figures(groups, more);
+  const bool several = groups.size() > 1;
+  for (std::size_t i = 0; several && i < std::min(groups.size(), kLooks); ++i) {
+    rows[0][i + 1] = html::sample(i) + rows[0][i + 1];
+  }
+  const auto evaluated = [](const RunGroup& group) {
+    return !group.last.at("validation").numbers.empty() || !group.last.at("test").numbers.empty();
+  };
+  if (std::none_of(groups.begin(), groups.end(), evaluated)) {
+    return "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
+  }
+  std::string notes =
+      several ? "The lowest validation loss comes first, groups with failed runs last. " : "";
+  notes += std::all_of(groups.begin(), groups.end(), is_one_run)
+               ? "± is one standard error over the examples."
+               : "Runs that differ only in train.seed form a group, of which the table shows the "
+                 "mean ± its standard error over the runs. Means are over finished runs, or over "
+                 "unfinished ones if none finished, or over failed ones if all failed. A mean over "
+                 "one run of several has no ±. For a group of one run, ± is one standard error "
+                 "over the examples.";
+  return "<h2>Results</h2>\n" + table(several ? transposed(rows) : rows) + "<p class=\"soft\">" +
+         notes + "</p>\n";
+}
+
+// A table of the runs of a group; empty if it has only one run.
+std::string runs_section(const RunGroup& group) {
+  if (is_one_run(group)) return "";
+  Groups runs;
+  for (const RunHistory& run : group.runs) runs.push_back(group_runs({run})[0]);
+  std::vector<Row> rows = figures(runs);
+  add_row(rows, "train.seed", runs,
+          [](const RunGroup& run) { return std::to_string(run.runs[0].config.train.seed); });
+  return "<h2>Runs of " + escape(group.name) + "</h2>\n" + table(transposed(rows));
+}
+
+// Charts of all metrics under one legend.
+std::string curves_section(const Groups& groups) {
+  std::vector<std::string> names;
+  add_metrics(names, groups, "train");
+  add_metrics(names, groups, "validation");
+  std::string charts;
+  for (const std::string& metric : names) {
+    if (groups.size() == 1) {
+      charts += html::chart(metric, lines_of(groups, "", metric));
+      continue;
+    }
+    for (const std::string split : {"validation", "train"}) {
+      charts += html::chart(metric + ", " + split, lines_of(groups, split, metric));
+    }
+  }
+  if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
+  const std::string best =
+      groups.size() > kLooks ? fmt::format("The best {} are drawn. ", kLooks) : "";
+  const std::string over = std::all_of(groups.begin(), groups.end(), is_one_run)
+                               ? "validation examples"
+                               : "the runs of a group, or over the validation examples of one run";
+  return "<h2>Curves</h2>\n<section>\n" + html::legend(lines_of(groups, "train", "")) +
+         "<div class=\"charts\">\n" + charts + "</div>\n</section>\n<p class=\"soft\">" + best +
+         "The horizontal axes count steps. Bands are one standard error on either side, over " +
+         over + ".</p>\n";
+}
+
+// A table of the keys in which groups differ; empty if they do not differ.
+std::string settings_section(const Groups& groups) {
+  std::vector<Row> rows = settings_of(groups);
+  if (rows.empty()) return "";
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = escape(cell);
+  }
+  rows.insert(rows.begin(), Row{""});
+  for (const RunGroup& group : groups) rows[0].push_back(breakable(group.name, ','));
+  return "<h2>Settings that differ</h2>\n" + table(transposed(rows));
+}
+
+// The best run of a group and the examination of its model, or why there is none.
+struct Examined {
+  RunHistory record;
+  Examination found = {};
+  std::string why_not = {};
+};
+
+Examined look_at(const RunHistory& run, bool heads, std::size_t rank) try {
+  if (rank < kMostExamined) return {run, examine(run.path, heads)};
+  return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
+} catch (const Error& error) {
+  return {run, {}, error.what()};
+}
+
+std::string model_of(const Config& config) try {
+  return to_text(summarize(config));
+} catch (const Error& error) {
+  return error.what();
 }
 
 // One sentence about the certificate of the run's gradients; empty if there is none.
-std::string gradients_of(const RunHistory& run) {
-  try {
-    const auto certificate = read_certificate(run.path);
-    return certificate ? "<p>" + escape(summary(*certificate)) + "</p>\n" : "";
-  } catch (const Error& error) {
-    return "<p>" + escape(error.what()) + "</p>\n";
-  }
+std::string gradients_of(const RunHistory& run) try {
+  const auto certificate = read_certificate(run.path);
+  return certificate ? "<p>" + escape(sentence(*certificate)) + "</p>\n" : "";
+} catch (const Error& error) {
+  return "<p>" + escape(error.what()) + "</p>\n";
 }
 
 std::string state_of(const RunHistory& run) {
@@ -81,11 +278,7 @@ std::string state_of(const RunHistory& run) {
 
 std::string tasks_of(const std::vector<RunHistory>& runs) {
   std::vector<std::string> tasks;
-  for (const RunHistory& run : runs) {
-    if (std::find(tasks.begin(), tasks.end(), run.config.task) == tasks.end()) {
-      tasks.push_back(run.config.task);
-    }
-  }
+  for (const RunHistory& run : runs) add_new(tasks, run.config.task);
   return escape(joined(tasks));
 }
 
@@ -106,68 +299,19 @@ std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
   return text;
 }
 
-// Reference values for the test results of a run.
-std::vector<Row> references(const Examined& run) {
-  std::vector<Row> rows;
-  const auto add = [&](const std::string& name, const std::optional<double>& value) {
-    if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
-  };
-  if (!run.examination) return rows;
-  const auto& ceiling = run.examination->ceiling;
-  const auto& baseline = run.examination->baseline;
-  if (ceiling && ceiling->accuracy > 0) {  // 0 for tasks with numbers as targets
-    add("highest accuracy there can be", ceiling->accuracy);
-  }
-  if (ceiling) add("lowest loss there can be", ceiling->loss);
-  if (baseline) {
-    add("accuracy of the most frequent answer", baseline->majority);
-    add("accuracy from each token alone", baseline->own_token);
-    add(fmt::format("accuracy from windows of up to {} tokens", 2 * kBaselineRadius + 1),
-        baseline->window);
-  }
-  for (const Rule& rule : run.examination->rules) {
-    add("accuracy of the rule \"" + rule.name + "\"", rule.accuracy);
-    add("loss of the rule \"" + rule.name + "\"", rule.loss);
-  }
-  return rows;
-}
-
-std::string behaviour(const Examined& run, const std::string& of) {
-  if (!run.examination) {
-    return "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(run.why_not) + "</p>\n";
-  }
-  const Examination& found = *run.examination;
-  const std::string where =
-      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
-                  grouped(found.examples), grouped(found.step), outputs_read(found.forced));
-  std::string text;
-  if (const std::string matrix = html::confusion_section(found); !matrix.empty()) {
-    text += "<h2>Confusion" + of + "</h2>\n" + where + matrix;
-  }
-  text += "<h2>Examples" + of + "</h2>\n" + where + html::samples_section(found);
-  if (const std::string maps = html::maps_section(found); !maps.empty()) {
-    text += "<h2>Attention" + of + "</h2>\n" + maps;
-  }
-  if (found.embeddings) {
-    text += "<h2>Embeddings" + of + "</h2>\n" + html::embeddings_section(*found.embeddings);
-  }
-  if (found.heads && !found.heads->layers.empty()) {
-    text += "<h2>Heads" + of + "</h2>\n" + where + html::heads_section(*found.heads);
-  }
-  return text;
-}
-
 std::string configuration(const Examined& run, const std::string& of) {
   const RunHistory& record = run.record;
-  const std::string trained = run.examination ? run.examination->cpu : "";
   return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) + "</pre>\n" +
          gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
          escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
-         "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
-         "threads of a processor of the same class.</p>\n<h2>Machine" +
-         of + "</h2>\n<p>Trained on a processor of the class " +
-         escape(trained.empty() ? cpu_name(cpu()) : trained) + ", " +
+         "</pre>\n<p class=\"soft\">The same config gives the same bits on any number of threads, "
+         "and "
+         "on any processor with the same arithmetic.</p>\n<h2>Machine" +
+         of + "</h2>\n<p>Trained in the arithmetic " +
+         escape(run.found.arithmetic.empty() ? arithmetic(record.config.train.precision == "bf16")
+                                             : run.found.arithmetic) +
+         ", " +
          (record.config.train.threads > 0
               ? std::to_string(record.config.train.threads) + " thread(s)"
               : "all its cores") +
@@ -175,20 +319,30 @@ std::string configuration(const Examined& run, const std::string& of) {
 }
 
 // The sections about each group and its best run. Several groups become collapsible sections.
-std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best) {
-  if (groups.size() == 1) {
-    const std::string of = groups[0].runs.size() > 1 ? ": " + escape(best[0].record.name) : "";
-    return html::runs_section(groups[0]) + behaviour(best[0], of) + configuration(best[0], of);
-  }
-  std::string text = "<h2>Details</h2>\n";
+std::string details(const Groups& groups, const std::vector<Examined>& best) {
+  const bool several = groups.size() > 1;
+  std::string text = several ? "<h2>Details</h2>\n" : "";
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::string of = ": " + escape(best[i].record.name);
-    std::vector<Row> rows = references(best[i]);
-    if (!rows.empty()) rows.insert(rows.begin(), {"", escape(best[i].record.name)});
-    text += "<details><summary>" + (i < html::kLooks ? html::sample(i) : "") +
-            html::breakable(groups[i].name, ',') + "</summary>\n" + html::runs_section(groups[i]) +
-            (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + html::table(rows)) +
-            behaviour(best[i], of) + configuration(best[i], of) + "</details>\n";
+    const auto& [record, found, why_not] = best[i];
+    const std::string name = escape(record.name);
+    const std::string of = several || !is_one_run(groups[i]) ? ": " + name : "";
+    if (several) {
+      text += "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
+              breakable(groups[i].name, ',') + "</summary>\n";
+    }
+    text += runs_section(groups[i]);
+    if (several && !found.references.empty()) {
+      std::vector<Row> rows = found.references;
+      rows.insert(rows.begin(), {"", name});
+      text += "<h2>For comparison" + of + "</h2>\n" + table(rows);
+    }
+    if (!why_not.empty()) {
+      text += "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(why_not) + "</p>\n";
+    }
+    for (const auto& [title, section] : found.sections) {
+      text += "<h2>" + (title + of) + "</h2>\n" + section;
+    }
+    text += configuration(best[i], of) + (several ? "</details>\n" : "");
   }
   return text;
 }
@@ -197,11 +351,11 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
 
 std::string report_html(const std::vector<std::string>& paths, bool heads) {
   const std::vector<RunHistory> runs = read_runs(paths);
-  std::vector<RunGroup> groups = group_runs(runs);
-  html::sort_groups(groups);
+  Groups groups = group_runs(runs);
+  sort_groups(groups);
   std::vector<Examined> best;
   for (const RunGroup& group : groups) {
-    best.push_back(look_at(html::best_run(group), heads, best.size()));
+    best.push_back(look_at(best_run(group), heads, best.size()));
   }
   const std::string title =
       "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
@@ -210,9 +364,9 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
          header(runs, groups.size()) +
-         html::results_section(groups,
-                               groups.size() == 1 ? references(best[0]) : std::vector<Row>{}) +
-         html::curves_section(groups) + html::settings_section(groups) + details(groups, best) +
+         results_section(groups,
+                         groups.size() == 1 ? best[0].found.references : std::vector<Row>{}) +
+         curves_section(groups) + settings_section(groups) + details(groups, best) +
          "</body>\n</html>\n";
 }
 

@@ -1,8 +1,13 @@
-// report.html: one self-contained page about one run or several.
+// report.html: one self-contained page about one run or several, and what it shows of a model.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
 
@@ -10,5 +15,45 @@ namespace xgrad {
 /// what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path is not
 /// a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
+
+/// What report.html shows of a trained model. Text is HTML.
+struct Examination {
+  std::string arithmetic;  ///< that it was trained in
+  /// Titles and contents: the confusion matrix, examples, attention maps, embeddings, heads; those
+  /// that there are.
+  std::vector<std::pair<std::string, std::string>> sections;
+  /// Names and values of references for the results on the test split: the best possible, baselines
+  /// from counts in training data, at least 1,000 examples, and the task's rules.
+  std::vector<std::vector<std::string>> references;
+};
+
+/// Loads the newest checkpoint of a run and evaluates it on the first 1,000 examples of the test
+/// split. `heads` adds a study of each head, which takes one evaluation per head. Throws
+/// CheckpointError, DataError, IoError.
+Examination examine(const std::string& directory, bool heads);
+
+/// Points in the plane of their first two principal components.
+struct Projection {
+  Tensor<double> points;            ///< (V, 2), relative to the mean of all points
+  std::array<double, 2> explained;  ///< fraction of the variance along each component
+};
+
+/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Each eigenvector
+/// has a positive component of largest size. All is 0 where points do not differ. Returns nothing
+/// if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for it.
+/// Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
+std::optional<Projection> principal_components(const Tensor<double>& x);
+
+namespace html {
+
+/// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than
+/// three tokens or two features, or no LAPACK. If inputs are tokens, targets classes, and classes
+/// no more than colours, a token has the colour of the class that goes with it most often in the
+/// examples, the first of equal ones: that of its own target, or that of the sequence at all
+/// tokens.
+std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
+                               const Dataset& examples);
+
+}  // namespace html
 
 }  // namespace xgrad

@@ -15,11 +15,8 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 
@@ -37,7 +34,7 @@ constexpr char kConfigDigest[] = "config.sha256";
 constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kReport[] = "report.html";
 constexpr char kCsv[] = "metrics.csv";
-constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", "log.txt"};
+constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", kDigests, "log.txt"};
 constexpr char kBad[] = ".bad";  // ends the name of the file of a log's bad lines
 // Prefix and inner part of the lock file's text, and a limit above its length.
 constexpr std::string_view kOwner = "process ";
@@ -98,18 +95,15 @@ std::string owner() {
 // Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
 // and zeros for the rest.
 bool is_owner(std::string_view text) {
-  for (std::size_t i = 0; i < std::min(text.size(), kOwner.size()); ++i) {
-    if (text[i] != kOwner[i] && text[i] != '\0') return false;
-  }
-  if (text.empty()) return true;
-  if (text.size() >= kLongestOwner || text.find('\n') != text.npos) return false;
-  const bool torn = text.size() < kOwner.size() || text.find('\0') != text.npos;
-  if (torn) return true;
+  if (text.size() == kLongestOwner) return false;
+  text = text.substr(0, text.find('\0'));
+  if (kOwner.starts_with(text)) return true;
+  if (!text.starts_with(kOwner)) return false;
   text.remove_prefix(kOwner.size());
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(digits);
-  if (kOn.starts_with(text)) return true;
-  return digits > 0 && text.starts_with(kOn) && text.find(' ', kOn.size()) == text.npos;
+  if (digits == 0 || kOn.starts_with(text)) return digits > 0;
+  return text.starts_with(kOn) && text.find_first_of(" \n", kOn.size()) == text.npos;
 }
 
 // The process that holds the lock. It writes its name right after it gets the lock, so this waits a
@@ -137,30 +131,38 @@ std::string remains(const Folder& folder) {
     if (has_bytes(checkpoints, kManifest)) return std::string(kCheckpoints) + "/" + kManifest;
   }
   for (const char* name :
-       {kLogs[0], kLogs[1], kLogs[2], kCsv, kReport, kConfigDigest, kCertificate}) {
+       {kLogs[0], kLogs[1], kLogs[2], kLogs[3], kCsv, kReport, kConfigDigest, kCertificate}) {
     if (has_bytes(folder, name)) return name;
   }
   return "";
 }
 
-// Whether a run could have added this line to its manifest. A power failure may leave zeros in it;
-// a kill may truncate the last line.
-bool is_listing(std::string line, bool has_end) {
-  if (line.find('\0') != line.npos) return true;
-  const std::string whole = manifest_line(checkpoint_name(0), "");
-  if (!has_end && line.size() < whole.size()) line += whole.substr(line.size());
-  const auto entry = parse_manifest_line(line);
-  return entry && (entry->first == kListedCertificate || parse_checkpoint_name(entry->first));
-}
-
-// Refuses a manifest of another program, because a run would append to it.
+// Refuses a manifest with a line that no run could have added, because a run would append to it. A
+// power failure may leave zeros in a line; a kill may truncate the last one.
 void check_manifest(const Folder& checkpoints) {
   if (!checkpoints.holds(kManifest)) return;
+  const std::string whole = manifest_line(checkpoint_name(0), "");
   Lines lines(checkpoints.input(kManifest));
   for (std::string line; lines.next(line);) {
-    check<IoError>(is_listing(line, lines.has_end()), checkpoints.path_of(kManifest), ": line ",
-                   lines.number(), " is not one that xgrad writes; remove it, or the file");
+    if (line.find('\0') != line.npos) continue;
+    if (!lines.has_end() && line.size() < whole.size()) line += whole.substr(line.size());
+    const auto entry = parse_manifest_line(line);
+    check<IoError>(
+        entry && (entry->first == kListedCertificate || parse_checkpoint_name(entry->first)),
+        checkpoints.path_of(kManifest), ": line ", lines.number(),
+        " is not one that xgrad writes; remove it, or the file");
   }
+}
+
+// The line of the manifest for the certificate, or all other lines.
+std::string listed(const Folder& checkpoints, bool certificate) {
+  std::string text;
+  Lines lines(checkpoints.input(kManifest));
+  for (std::string line; lines.next(line);) {
+    const auto entry = parse_manifest_line(line);
+    if ((entry && entry->first == kListedCertificate) == certificate) text += line + "\n";
+  }
+  return text;
 }
 
 // Refuses a config.sha256 of another program, because a run would replace it.
@@ -289,24 +291,15 @@ void RunDirectory::replace_config(const std::string& text) const {
 
 // After a crash in between, the manifest lists another file, which `xgrad verify` reports.
 void RunDirectory::replace_certificate(const std::string& text) const {
-  std::string manifest;
-  Lines lines(checkpoints_->input(kManifest));
-  for (std::string line; lines.next(line);) {
-    const auto entry = parse_manifest_line(line);
-    if (!entry || entry->first != kListedCertificate) manifest += line + "\n";
-  }
-  manifest += manifest_line(kListedCertificate, text) + "\n";
-  publish_over(*checkpoints_, kManifest, manifest);
+  publish_over(*checkpoints_, kManifest,
+               listed(*checkpoints_, /*certificate=*/false) +
+                   manifest_line(kListedCertificate, text) + "\n");
   publish_over(folder_, kCertificate, text);
 }
 
 void RunDirectory::forget_checkpoints() const {
-  const auto listed = read_manifest(*checkpoints_);
-  const auto certificate = listed.find(kListedCertificate);
-  const bool has = certificate != listed.end();
-  if (listed.size() == has) return;
-  publish_over(*checkpoints_, kManifest,
-               has ? certificate->second + "  " + certificate->first + "\n" : "");
+  if (listed(*checkpoints_, /*certificate=*/false).empty()) return;
+  publish_over(*checkpoints_, kManifest, listed(*checkpoints_, /*certificate=*/true));
 }
 
 bool RunDirectory::config_was_replaced() const {

@@ -9,6 +9,9 @@
 
 namespace xgrad {
 
+/// The log of DigestLog.
+inline constexpr const char* kDigests = "digests.jsonl";
+
 /// Creates a directory and its parents unless they exist. New names survive a power failure. Throws
 /// IoError.
 void make_directory(const std::string& path);
@@ -42,10 +45,6 @@ class RunDirectory {
   /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;
 
-  /// Appends a whole line to a file and hands it to the system. Throws IoError.
-  void append(const std::string& file, const std::string& line) const {
-    folder_.append(file, line);
-  }
   /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
   /// byte, and removes those of later steps. Unless the step is `validated`, also removes the row
   /// of its validation. Moves lines that are no rows among those kept to FILE.bad, and says which;

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {
@@ -51,15 +52,6 @@ std::string digest_of(const Parameters<T>& parameters) {
   return digest;
 }
 
-template <class T>
-const Parameters<T>& weights_of(const Trainer<T>& trainer) {
-  return trainer.parameters();
-}
-template <class T>
-const Parameters<T>& weights_of(const LoadedModel<T>& loaded) {
-  return loaded.parameters;
-}
-
 // The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.
 struct Follower final : TrainerHooks {
   explicit Follower(std::function<void()> look) : look(std::move(look)) {}
@@ -73,20 +65,19 @@ struct Follower final : TrainerHooks {
 
 constexpr const char* kTraining = "training";  // else a job is the name of the split to score
 
-// Returns what `make` makes for the task of a config, if all ranks made the same. Rank 0 sends the
-// others the job, the config, and the checkpoint to resume from or to score.
-template <class Made>
-std::unique_ptr<Made> make_on_all_ranks(
-    const std::string& job, const Config& config, const Checkpoint* checkpoint,
-    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task>)>& make) {
-  if (ranks().size() == 1) return make(make_task(config, checkpoint));
+// Calls make(task) for the task of a config on all ranks; it returns the weights of what it made.
+// Rank 0 sends the others the job, the config, and the checkpoint to resume from or to score.
+template <class Make>
+void make_on_all_ranks(const std::string& job, const Config& config, const Checkpoint* checkpoint,
+                       const Make& make) {
+  if (ranks().size() == 1) return void(make(make_task(config, checkpoint)));
   if (ranks().rank() == 0) {
-    gather_texts(ranks(), job);
-    gather_texts(ranks(), to_toml(config));
-    gather_texts(ranks(), checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+    for (const std::string& text :
+         {job, to_toml(config), checkpoint == nullptr ? "" : to_hdf5(*checkpoint)}) {
+      gather_texts(ranks(), text);
+    }
   }
   std::unique_ptr<Task> task;
-  std::unique_ptr<Made> made;
   std::vector<std::pair<const char*, std::string>> fingerprints;
   // A rank that fails must not leave the others waiting in read_once().
   together(ranks(), [&] { task = make_task(config, checkpoint); });
@@ -95,11 +86,10 @@ std::unique_ptr<Made> make_on_all_ranks(
         {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
     // Empty on a rank that has the data of another.
     const std::string data = is_copy ? "" : digest_of(*task);
-    made = make(std::move(task));
     fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
-                    {"class of processor", processor_class(config.train.precision)},
+                    {"arithmetic", arithmetic(config.train.precision == "bf16")},
                     {"data", data},
-                    {"initial weights", digest_of(weights_of(*made))}};
+                    {"initial weights", digest_of(make(std::move(task)))}};
   });
   for (const auto& [name, own] : fingerprints) {
     const std::vector<std::string> all = gather_texts(ranks(), own);
@@ -109,8 +99,7 @@ std::unique_ptr<Made> make_on_all_ranks(
     }
   }
   at_work = true;
-  ranks().watch(config.mpi.timeout);
-  return made;
+  ranks().watch(config.mpi_timeout);
 }
 
 template <class T>
@@ -125,31 +114,20 @@ void take_part_in_training(const Config& config, const Checkpoint* checkpoint) {
   if (trainer->finished()) trainer->evaluate(Split::test, hooks);
 }
 
-template <class T>
-void take_part_in_scoring(const FoundRun& source, Split split) {
-  score_split(source.config, *load_model_on_all_ranks<T>(source, split), split);
-}
-
 }  // namespace
 
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
     const std::function<void(const Trainer<T>&)>& check) {
-  return make_on_all_ranks<Trainer<T>>(
-      kTraining, config, checkpoint, [&](std::unique_ptr<Task> task) {
-        auto made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
-        check(*made);
-        return made;
-      });
-}
-
-template <class T>
-std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split) {
-  return make_on_all_ranks<LoadedModel<T>>(
-      to_string(split), source.config, &source.checkpoint, [&](std::unique_ptr<Task> task) {
-        return std::make_unique<LoadedModel<T>>(source, std::move(task));
-      });
+  std::unique_ptr<Trainer<T>> made;
+  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
+    made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
+    check(*made);
+    return made->parameters();
+  };
+  make_on_all_ranks(kTraining, config, checkpoint, make);
+  return made;
 }
 
 void end_job() {
@@ -177,9 +155,11 @@ void follow() {
     at_work = false;
     try {
       with_precision(source.config, [&]<class T>() {
-        job == kTraining
-            ? take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint)
-            : take_part_in_scoring<T>(source, split_of(job));
+        if (job == kTraining) {
+          take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint);
+        } else {
+          score_on_all_ranks<T>(source, split_of(job), [](auto...) {});
+        }
       });
     } catch (const std::exception&) {
       if (at_work) throw;  // otherwise rank 0 reports it, and may have another job
@@ -188,38 +168,43 @@ void follow() {
 }
 
 Split split_of(const std::string& name) {
-  for (const Split split : {Split::train, Split::validation}) {
-    if (name == to_string(split)) return split;
-  }
-  return Split::test;
+  return name == "train" ? Split::train : name == "validation" ? Split::validation : Split::test;
 }
 
 template <class T>
-Scores score_split(const Config& config, const LoadedModel<T>& loaded, Split split,
-                   const std::function<void(std::size_t, std::size_t)>& progress) {
-  const TaskShape& shape = loaded.shape;
-  const auto data = loaded.task->dataset(split);
+std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
+    const FoundRun& source, Split split,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
+  std::unique_ptr<LoadedModel<T>> loaded;
+  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
+    loaded = std::make_unique<LoadedModel<T>>(source, std::move(task));
+    return loaded->parameters;
+  };
+  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make);
+  const TaskShape& shape = loaded->shape;
+  const TrainConfig& train = source.config.train;
+  const auto data = loaded->task->dataset(split);
   const bool has_table = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
   const std::size_t total = share(data->size(), ranks().rank(), ranks().size()).size();
   std::size_t done = 0;
   const auto before_batch = [&] {
     progress(std::min(done, total), total);
-    done += config.train.batch;
+    done += train.batch;
     return false;
   };
-  const Pass pass{*data, shape, config.train.batch, {}, before_batch};
-  const auto scores = score(ranks(), config.train.shards, *loaded.model, pass,
-                            make_objective(config.train, shape), has_table ? shape.classes : 0);
+  const Pass pass{*data, shape, train.batch, {}, before_batch};
+  auto scores = score(ranks(), train.shards, *loaded->model, pass, make_objective(train, shape),
+                      has_table ? shape.classes : 0);
   progress(total, total);
-  return *scores;
+  end_job();
+  return {std::move(loaded), std::move(*scores)};
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                \
-  template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                           \
-      const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&);     \
-  template std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun&, Split); \
-  template Scores score_split(const Config&, const LoadedModel<T>&, Split,                  \
-                              const std::function<void(std::size_t, std::size_t)>&);
+#define XGRAD_INSTANTIATE(T)                                                            \
+  template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                       \
+      const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&); \
+  template std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(       \
+      const FoundRun&, Split, const std::function<void(std::size_t, std::size_t)>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
@@ -37,21 +38,15 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
     const std::function<void(const Trainer<T>&)>& check);
 
-/// Loads the model of a run on all of ranks(), which will score it on a split. Throws in the same
-/// way.
-template <class T>
-std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split);
-
 /// The split of this name: the reverse of to_string(). Requires: it is one of the three.
 Split split_of(const std::string& name);
 
-/// score() of a run's model on a split, as in training. The classes are counted if a table of them
-/// is readable. Calls progress(done, total) before each batch and at the end, with the examples of
-/// this rank.
+/// Loads the model of a run on all of ranks(), scores it on a split as in training, and ends the
+/// job. The classes are counted if a table of them is readable. Calls progress(done, total) before
+/// each batch and at the end, with the examples of this rank. Throws in the same way.
 template <class T>
-Scores score_split(
-    const Config& config, const LoadedModel<T>& loaded, Split split,
-    const std::function<void(std::size_t done, std::size_t total)>& progress = [](std::size_t,
-                                                                                  std::size_t) {});
+std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
+    const FoundRun& source, Split split,
+    const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 }  // namespace xgrad

@@ -9,8 +9,7 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/logs/history.hpp>
 
 namespace xgrad {
@@ -32,29 +31,23 @@ MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
   return row;
 }
 
-// A row with the names of all numbers.
-MetricsRow any_training_row(const TrainConfig& config, const TaskShape& shape) {
-  StepReport report;
-  report.metrics.target = shape.target;
-  report.metrics.next = shape.next;
-  return training_row(config, report);
-}
-
 }  // namespace
 
 RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
-                         std::uint64_t step, std::uint64_t total, Console& console, Hooks hooks,
-                         std::uint64_t kill_at, Look look)
+                         std::uint64_t step, std::uint64_t total, Console& console,
+                         const SessionOptions& options, Look look)
     : config_(config),
       run_(run),
       total_(total),
       console_(console),
-      hooks_(std::move(hooks)),
-      kill_at_(kill_at),
+      options_(options),
       look_(std::move(look)),
       board_(config, run.folder(), step),
-      columns_(any_training_row(config.train, shape)),
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {
+  StepReport any;
+  any.metrics.target = shape.target;
+  any.metrics.next = shape.next;
+  columns_ = training_row(config.train, any);
   renew_csv();
 }
 
@@ -73,15 +66,15 @@ void RunRecorder::on_step(const StepReport& report) {
     log("timing.jsonl",
         {report.step, "", {{"seconds", earlier_ + elapsed()}, {"tokens_per_second", shown_.rate}}});
   }
-  for (const auto& hook : hooks_) hook->on_step(report);
+  for (const auto& hook : options_.hooks) hook->on_step(report);
 }
 
 void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   log(kMetrics, metrics_row(step, "validation", metrics));
   shown_.step = step;
-  run_.append("log.txt", console_.evaluation(shown_, metrics));
+  run_.folder().append("log.txt", console_.evaluation(shown_, metrics));
   if (config_.log_tensorboard) look_(step, board_);
-  for (const auto& hook : hooks_) hook->on_evaluation(step, metrics);
+  for (const auto& hook : options_.hooks) hook->on_evaluation(step, metrics);
 }
 
 // Syncs the metrics and the manifest before the checkpoint: a power failure could otherwise take
@@ -97,7 +90,7 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   (owed ? publish_over : publish)(folder, name, file.bytes);
   prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
-  for (const auto& hook : hooks_) hook->on_checkpoint(checkpoint);
+  for (const auto& hook : options_.hooks) hook->on_checkpoint(checkpoint);
 }
 
 void RunRecorder::on_test(const MetricsRow& row) {
@@ -111,16 +104,16 @@ void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
       fmt::format("step {}: {}; nothing was updated; training {} step {}", report.step,
                   report.failure, step < report.step ? "goes back to" : "continues after", step);
   console_.line(line);
-  run_.append("log.txt", line);
+  run_.folder().append("log.txt", line);
   if (step < report.step) {
-    for (const std::string file : {kMetrics, "timing.jsonl"}) {
+    for (const std::string file : {kMetrics, "timing.jsonl", kDigests}) {
       const std::string moved = run_.cut_back(file, step);
-      if (!moved.empty()) run_.append("log.txt", moved);
+      if (!moved.empty()) run_.folder().append("log.txt", moved);
     }
     board_.go_back(step);
     renew_csv();
   }
-  for (const auto& hook : hooks_) hook->on_failed_step(report, step);
+  for (const auto& hook : options_.hooks) hook->on_failed_step(report, step);
 }
 
 // Failing to write this file must not hide the error of the step.
@@ -136,8 +129,8 @@ void RunRecorder::on_fatal_step(const Checkpoint& failed) {
 }
 
 bool RunRecorder::stop() {
-  if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
-  for (const auto& hook : hooks_) told_to_stop_ = hook->stop() || told_to_stop_;
+  if (options_.kill_at > 0 && shown_.step >= options_.kill_at) std::raise(SIGKILL);
+  for (const auto& hook : options_.hooks) told_to_stop_ = hook->stop() || told_to_stop_;
   return stop_signal() != 0;
 }
 
@@ -162,9 +155,9 @@ double RunRecorder::elapsed() const {
 }
 
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
-  run_.append(file, to_json(row));
+  run_.folder().append(file, to_json(row));
   board_.row(row);
-  if (file == kMetrics && config_.log_csv) run_.append(kCsv, csv_row(row));
+  if (file == kMetrics && config_.log_csv) run_.folder().append(kCsv, csv_row(row));
 }
 
 // Numbers read back exactly; what a row lacks, and NaN and infinity, become empty cells.

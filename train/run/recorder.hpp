@@ -5,14 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/tensorboard.hpp>
-#include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/run/directory.hpp>
+#include <xgrad/train/run/session.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {
@@ -21,16 +18,14 @@ namespace xgrad {
 /// cannot be written.
 class RunRecorder final : public TrainerHooks {
  public:
-  using Hooks = std::vector<std::shared_ptr<TrainerHooks>>;
   /// Adds weights and attention maps of a step to a board.
   using Look = std::function<void(std::uint64_t step, TensorBoard& board)>;
 
-  /// Records a run of `total` steps from `step` on, for a task of this shape. Calls `hooks` after
-  /// it has done its own part. After step `kill_at`, if it is not 0, the process dies as by kill
-  /// -9, for tests.
+  /// Records a run of `total` steps from `step` on, for a task of this shape. Calls the hooks of
+  /// `options` after it has done its own part.
   RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
-              std::uint64_t step, std::uint64_t total, Console& console, Hooks hooks,
-              std::uint64_t kill_at, Look look);
+              std::uint64_t step, std::uint64_t total, Console& console,
+              const SessionOptions& options, Look look);
 
   void on_step(const StepReport& report) override;
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override;
@@ -64,8 +59,7 @@ class RunRecorder final : public TrainerHooks {
   const RunDirectory& run_;
   std::uint64_t total_;
   Console& console_;
-  Hooks hooks_;
-  std::uint64_t kill_at_;
+  const SessionOptions& options_;
   Look look_;
   Signals signals_;
   std::string failed_step_;

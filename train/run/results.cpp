@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 
@@ -53,9 +55,7 @@ bool has_exact_match(const Metrics& test) {
 
 // Accuracy of the task's best rule.
 std::string best_rule(const Result& result) {
-  const auto best =
-      std::max_element(result.rules.begin(), result.rules.end(),
-                       [](const Rule& a, const Rule& b) { return a.accuracy < b.accuracy; });
+  const auto best = std::ranges::max_element(result.rules, {}, &Rule::accuracy);
   if (best == result.rules.end()) return "";
   return fmt::format("{:.4f}", best->accuracy) +
          (has_exact_match(result.test) ? fmt::format(", {:.4f} exact", best->exact) : "") +
@@ -64,10 +64,9 @@ std::string best_rule(const Result& result) {
 
 std::string verdict(const ConfigResult& result) {
   if (!result.failure.empty()) return result.failure;
-  const auto kept = std::count_if(result.outcomes.begin(), result.outcomes.end(),
-                                  [](const Outcome& outcome) { return outcome.holds(); });
+  const auto kept = std::ranges::count_if(result.outcomes, &Outcome::holds);
   if (result.outcomes[0].verdicts.empty()) return "none";
-  if (std::size_t(kept) == result.outcomes.size()) return "hold";
+  if (result.holds()) return "hold";
   return result.outcomes.size() == 1
              ? "FAILED"
              : fmt::format("hold for {} of {} seeds", kept, result.outcomes.size());
@@ -80,39 +79,36 @@ Row row(const ConfigResult& result) {
   cells.back() = verdict(result);
   if (outcomes.empty()) return cells;
   const Result& first = outcomes[0].result;
-  const auto baseline = [&](std::optional<double> Baseline::*which) {
-    const std::optional<double>& share = result.baseline.*which;
-    return share ? fmt::format("{:.4f}", *share) : "";
+  const auto share = [](const std::optional<double>& x) {
+    return x ? fmt::format("{:.4f}", *x) : "";
   };
-  const double seconds = over_seeds(outcomes, [](const Outcome& o) { return o.seconds; }).mean;
-  const bool accuracy = first.test.accuracy.count() > 0;
-  return {result.name,
-          measured(outcomes, &Metrics::accuracy),
-          has_exact_match(first.test) ? measured(outcomes, &Metrics::exact) : "",
-          accuracy ? ceiling(outcomes, &Ceiling::accuracy) : "",
-          best_rule(first),
-          measured(outcomes, &Metrics::loss),
-          ceiling(outcomes, &Ceiling::loss),
-          baseline(&Baseline::majority),
-          baseline(&Baseline::own_token),
-          baseline(&Baseline::window),
-          grouped(first.parameters),
-          grouped(first.steps),
-          fmt::format("{:.1f}", seconds),
-          cells.back()};
+  return {
+      result.name,
+      measured(outcomes, &Metrics::accuracy),
+      has_exact_match(first.test) ? measured(outcomes, &Metrics::exact) : "",
+      first.test.accuracy.count() > 0 ? ceiling(outcomes, &Ceiling::accuracy) : "",
+      best_rule(first),
+      measured(outcomes, &Metrics::loss),
+      ceiling(outcomes, &Ceiling::loss),
+      share(result.baseline.majority),
+      share(result.baseline.own_token),
+      share(result.baseline.window),
+      grouped(first.parameters),
+      grouped(first.steps),
+      fmt::format("{:.1f}", over_seeds(outcomes, [](const Outcome& o) { return o.seconds; }).mean),
+      cells.back()};
 }
 
 std::vector<Row> table(const std::vector<ConfigResult>& results) {
   std::vector<Row> rows = {kHeads};
-  for (const ConfigResult& result : results) rows.push_back(row(result));
+  std::transform(results.begin(), results.end(), std::back_inserter(rows), row);
   return rows;
 }
 
 }  // namespace
 
 bool ConfigResult::holds() const {
-  return failure.empty() &&
-         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.holds(); });
+  return failure.empty() && std::ranges::all_of(outcomes, &Outcome::holds);
 }
 
 Interval student_interval(const std::vector<double>& values) {
@@ -129,11 +125,9 @@ Interval student_interval(const std::vector<double>& values) {
 std::string results_markdown(const std::vector<ConfigResult>& results) {
   std::string text;
   for (const Row& cells : table(results)) {
-    for (const std::string& cell : cells) text += "| " + cell + " ";
-    text += "|\n";
-    if (text.find('\n') + 1 != text.size()) continue;
-    for (std::size_t i = 0; i < cells.size(); ++i) text += "|---";
-    text += "|\n";
+    const bool heads = text.empty();
+    text += "| " + joined(cells, " | ") + " |\n";
+    if (heads) text += "|" + joined(Row(cells.size(), "---"), "|") + "|\n";
   }
   return text;
 }

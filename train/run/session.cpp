@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <optional>
-#include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -15,17 +13,21 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/room.hpp>
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/seal.hpp>
+#include <xgrad/train/checkpoint/state_hash.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/logs/console.hpp>
+#include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
-#include <xgrad/train/run/hooks.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/parts.hpp>
+#include <xgrad/train/run/digests.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>
 
@@ -59,16 +61,14 @@ std::string counted(std::size_t count, const char* what) {
 }
 
 // "all 12 tensors, 3,456 numbers, from FILE, converted to double (SHA-256 0123456789abcdef...)"
-template <class T>
-std::string weights_text(const Initialization& found, double noise) {
-  return fmt::format("{} tensors, {} numbers, from {}{} (SHA-256 {}...){}",
-                     (found.partial ? "" : "all ") + std::to_string(found.tensors),
-                     grouped(found.numbers), found.file,
-                     !found.converted            ? ""
-                     : std::is_same_v<T, double> ? ", converted to double"
-                                                 : ", converted to float",
-                     found.sha256.substr(0, 16),
-                     noise > 0 ? fmt::format(", with noise of {}", noise) : "");
+std::string weights_text(const Initialization& found, const Config& config) {
+  const bool is_double = config.train.precision == "double";
+  const double noise = config.model.init_noise;
+  return fmt::format(
+      "{}{} tensors, {} numbers, from {}{} (SHA-256 {}...){}", found.partial ? "" : "all ",
+      found.tensors, grouped(found.numbers), found.file,
+      found.converted ? is_double ? ", converted to double" : ", converted to float" : "",
+      found.sha256.substr(0, 16), noise > 0 ? fmt::format(", with noise of {}", noise) : "");
 }
 
 std::string model_text(const ModelConfig& m, std::size_t parameters) {
@@ -85,25 +85,25 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const std::optional<Initialization>& initial = trainer.initialization();
   const std::string shortage = thread_shortage();
-  std::vector<std::pair<std::string, std::string>> rows = {
+  std::vector<std::vector<std::string>> rows = {
       {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                            size(Split::train), size(Split::validation), size(Split::test))},
       {"model", model_text(config.model, trainer.parameters().count())}};
-  if (initial) rows.emplace_back("weights", weights_text<T>(*initial, config.model.init_noise));
-  rows.emplace_back("optimizer",
-                    fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
-                                config.optim.lr, config.schedule.name, config.schedule.warmup));
-  rows.emplace_back(
-      "run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-                         config.train.batch * config.train.accumulate,
-                         shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
-                         config.train.seed));
-  rows.emplace_back("directory", run.path());
-  console.table(rows);
+  if (initial) rows.push_back({"weights", weights_text(*initial, config)});
+  rows.push_back(
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)});
+  rows.push_back(
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          config.train.batch * config.train.accumulate,
+                          shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
+                          config.train.seed)});
+  rows.push_back({"directory", run.path()});
+  console.line(text_table(rows, {Align::left}, "  "));
   if (!initial || !initial->partial) return;
   for (const std::string& line : lines_of(*initial->partial)) {
     console.line("weights " + line);
-    run.append("log.txt", "weights " + line);
+    run.folder().append("log.txt", "weights " + line);
   }
   console.line("");
 }
@@ -113,7 +113,7 @@ template <class T>
 void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
   const auto log = [&](const std::string& message) {
     try {
-      run.append("log.txt", failure_line(message));
+      run.folder().append("log.txt", failure_line(message));
     } catch (const IoError& error) {  // not the error that ended the run
       console.line(error.what());
     }
@@ -145,21 +145,6 @@ std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorde
   }
 }
 
-// The result of a run with these metrics on the test split and these rules.
-template <class T>
-Result result_of(const Config& config, const Trainer<T>& trainer, const RunDirectory& run,
-                 const Metrics& test, const std::vector<Rule>& rules) {
-  const Task& task = trainer.task();
-  Result result{trainer.step(), trainer.parameters().count(), test, task.ceiling(Split::test),
-                rules,          task.token_ceiling()};
-  if (config.expect.above_baseline) result.baseline = best_baseline(task, rules);
-  if (config.expect.within_steps) {
-    result.reached = first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), task,
-                                   result.baseline);
-  }
-  return result;
-}
-
 template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
@@ -172,8 +157,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     trainer.with_evaluated_weights(
         [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
   };
-  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console,
-                       options.hooks, options.kill_at, look);
+  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console, options,
+                       look);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
@@ -194,7 +179,17 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   recorder.on_test(metrics_row(trainer.step(), "test", *test));
   const auto rules = rules_of(trainer.task(), recorder, console);
   if (!rules) return stopped();
-  outcome.result = result_of(config, trainer, run, *test, *rules);
+  const Task& task = trainer.task();
+  Result& result = outcome.result =
+      Result{trainer.step(), trainer.parameters().count(), *test, task.ceiling(Split::test),
+             *rules,         task.token_ceiling()};
+  result.hash = state_hash(latest_checkpoint(run.checkpoints()));
+  result.arithmetic = arithmetic(config.train.precision == "bf16");
+  if (config.expect.above_baseline) result.baseline = best_baseline(task, *rules);
+  if (config.expect.within_steps) {
+    result.reached = first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), task,
+                                   result.baseline);
+  }
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");
   }
@@ -204,12 +199,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 
 // Tells the user why results differ, or why bfloat16 saves no time.
 void tell_about_processor(const Config& config, const Checkpoint* checkpoint, Console& console) {
-  const std::string before = checkpoint == nullptr ? "" : processor_class(*checkpoint);
-  const std::string now = processor_class(config.train.precision);
+  const std::string before = checkpoint == nullptr ? "" : arithmetic_of(*checkpoint);
+  const std::string now = arithmetic(config.train.precision == "bf16");
   if (!before.empty() && before != now) {
-    console.line(fmt::format(
-        "saved on a processor of class {}, continues on {}: results differ in the last bits",
-        before, now));
+    console.line(
+        fmt::format("saved in the arithmetic {}, continues in {}: results differ in the last bits",
+                    before, now));
   }
   if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
   console.line(
@@ -246,6 +241,9 @@ Outcome run_session(const Config& config, const Checkpoint* checkpoint, const st
         });
     watch.reset();
     const RunDirectory& run = open(*trainer, console);
+    if (config.log_digests) {
+      options.hooks.push_back(std::make_shared<DigestLog<T>>(trainer->parameters(), run));
+    }
     Outcome outcome = work(config, *trainer, run, options);
     end_job();
     return outcome;
@@ -265,10 +263,57 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
                      create);
 }
 
+void check_changes(const Config& before, const std::string& file, const Config& config,
+                   const std::vector<std::string>& allowed) {
+  std::string refused;
+  for (const ConfigDifference& difference : differences(before, config)) {
+    if (std::find(allowed.begin(), allowed.end(), difference.key) != allowed.end()) continue;
+    refused += "\n  " + to_string(difference) + "   (--allow-change " + difference.key + ")";
+  }
+  check<ConfigError>(refused.empty(), "the config differs from that of ", file, ":", refused);
+}
+
+// A run without checkpoints starts again from step 0, unless its checkpoints were lost.
+void check_not_lost(const RunDirectory& run) {
+  const auto listed = read_manifest(run.checkpoints());
+  // One entry is no proof of a loss: the first checkpoint is listed before it is written.
+  const std::size_t lost = listed.size() - listed.count(kListedCertificate);
+  check<CheckpointError>(lost < 2, run.checkpoints().path(), ": there is no checkpoint, but ",
+                         kManifest, " lists ", lost, "; put one back, or start a new run");
+}
+
+bool is_newest(const FoundRun& source) try {
+  return fs::equivalent(
+      latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved).file, source.file);
+} catch (const NewerFormatError&) {
+  return false;  // this xgrad cannot read the newest one
+}
+
 }  // namespace
 
+void add_hook(const PartEntry& part, HookMaker make) {
+  detail::add_part("log", part, [](Config& config) -> Options& { return config.hook_options; });
+  detail::added<HookMaker>()[part.name] = {part.options, std::move(make)};
+}
+
+std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
+  const std::string problem = detail::problem_of_hooks(config.log_hooks);
+  check<ConfigError>(problem.empty(), "log.hooks: ", problem);
+  std::vector<std::shared_ptr<TrainerHooks>> hooks;
+  for (const std::string& name : detail::hooks_in(config.log_hooks)) {
+    const auto& [options, make] = detail::added<HookMaker>().at(name);
+    Options own;
+    for (const OptionSpec& option : options) {
+      const auto given = config.hook_options.find(option.name);
+      own[option.name] = given == config.hook_options.end() ? option.fallback : given->second;
+    }
+    hooks.push_back(make(own));
+  }
+  return hooks;
+}
+
 bool Outcome::holds() const {
-  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
+  return std::ranges::all_of(verdicts, &Verdict::holds);
 }
 
 void check_run_name(const Config& config, const std::string& config_path) {
@@ -292,23 +337,58 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
     }
     set_aside(run, trainer.step(), console);
     const bool validated = !trainer.owes_validation();
-    for (const std::string& moved : {run.cut_back("metrics.jsonl", trainer.step(), validated),
-                                     run.cut_back("timing.jsonl", trainer.step())}) {
+    for (const std::string& moved :
+         {run.cut_back("metrics.jsonl", trainer.step(), validated),
+          run.cut_back("timing.jsonl", trainer.step()), run.cut_back(kDigests, trainer.step())}) {
       if (moved.empty()) continue;
       console.line(moved);
-      run.append("log.txt", moved);
+      run.folder().append("log.txt", moved);
     }
     return run;
   };
   return run_session(config, checkpoint, run.checkpoints().path(), options, cut_back);
 }
 
-Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
-                   const SessionOptions& options) {
-  const auto whole = fs::absolute(fs::path(directory) / "").lexically_normal();
+Outcome resume_run(const std::string& path, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& allow_change, SessionOptions options) {
+  // Locks the directory first, so that its newest checkpoint stays the newest.
+  std::optional<RunDirectory> run;
+  if (fs::is_directory(status_of(path))) run.emplace(RunDirectory::open(path));
+  std::optional<FoundRun> source;  // absent if the run ended before its first save
+  if (run && list_checkpoints(run->checkpoints()).empty()) {
+    check_not_lost(*run);
+  } else {
+    source = find_run(path, {}, PassOver::unsaved);
+    check<IoError>(!source->directory.empty(), source->file,
+                   " is not in a run directory, so there is no run to resume");
+    if (!run && is_newest(*source)) {
+      run.emplace(RunDirectory::open(source->directory));
+      if (!is_newest(*source)) run.reset();  // another process has continued the run
+    }
+  }
+
+  const Folder folder(source ? source->directory : run->path());
+  const std::string file = folder.path_of("config.toml");
+  const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
+  Config config = parse_config(text, file, overrides, ConfigWriter::xgrad);
+  // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
+  const bool own = !source || (run && run->config_was_replaced());
+  const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
+  check_changes(before, own ? file : source->file, config, allow_change);
+  options.keep_config = !differences(before, config).empty();
+  const bool elsewhere =
+      std::any_of(overrides.begin(), overrides.end(),
+                  [](const std::string& override) { return override.starts_with("run.dir="); });
+  check<ConfigError>(!run || !elsewhere, run ? run->path() : "",
+                     ": run.dir cannot change when a run continues; give one of its older "
+                     "checkpoints to resume that in another directory");
+  if (!run && !elsewhere) config.run_dir.clear();  // never the directory of the original run
+  if (run) return continue_run(config, *run, source ? &source->checkpoint : nullptr, options);
+  // Named after the old run, unless run.dir says otherwise. Nothing is overwritten.
+  const auto whole = fs::absolute(fs::path(source->directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
-  if (config.run_dir.empty()) detail::check_named_after(directory, "runs/" + stem);
-  return start(config, stem, &checkpoint, options);
+  if (config.run_dir.empty()) detail::check_named_after(source->directory, "runs/" + stem);
+  return start(config, stem, &source->checkpoint, options);
 }
 
 }  // namespace xgrad

@@ -1,17 +1,72 @@
-// Session: trains in a run directory, with logs, checkpoints, console and checks of claims.
+// Session: trains in a run directory, with logs, checkpoints, console, hooks and checks of claims.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <xgrad/data/task.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/run/directory.hpp>
-#include <xgrad/train/run/expect.hpp>
 
 namespace xgrad {
+
+/// Makes a hook. `own` holds the values of its keys.
+using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own)>;
+
+/// Adds a hook that runs with its name in log.hooks get. `make` is called once per run; its
+/// keys stand in [log]. Hooks do not change results: a run saves the same
+/// checkpoints with and without them. Throws ConfigError when the name or a key is taken.
+void add_hook(const PartEntry& part, HookMaker make);
+
+/// Makes the hooks that log.hooks names. Throws ConfigError that names one that does not exist.
+std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config);
+
+/// A claim, checked against the result.
+struct Verdict {
+  std::string claim;  ///< "accuracy >= 0.99"
+  std::string found;  ///< "0.9987 +- 0.0003"
+  bool holds;         ///< whether the claim is true
+};
+
+/// The result of a run.
+struct Result {
+  std::uint64_t steps = 0;              ///< steps taken
+  std::size_t parameters = 0;           ///< number of scalars in all parameters
+  Metrics test = {};                    ///< metrics on the test split after the last step
+  std::optional<Ceiling> ceiling = {};  ///< best possible on the test split, if the task knows it
+  std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
+  /// Best possible on the test split from each token by itself, if the task knows it.
+  std::optional<Ceiling> token_ceiling = {};
+  std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
+  std::optional<std::uint64_t> reached = {};  ///< see first_reached()
+  std::string hash = {};                      ///< state_hash()
+  std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
+};
+
+/// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it
+/// does not know.
+void check_claims(const ExpectConfig& expect, const Task& task);
+
+/// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
+/// with the best possible result on the validation split (at_token_ceiling and the baseline: on the
+/// test split); nothing if none reaches them. Later validations that miss a claim do not count.
+std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
+                                           const std::vector<MetricsRow>& rows, const Task& task,
+                                           std::optional<double> baseline = {});
+
+/// Returns one verdict for each key of [expect] that is set, except `seconds`.
+std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result);
+
+/// Returns the verdict for the claim that training takes at most `most` seconds.
+Verdict judge_seconds(double most, double seconds);
 
 /// The outcome of a run.
 struct Outcome {
@@ -48,12 +103,6 @@ Outcome start_run(const Config& config, const std::string& config_path,
 /// Resumes a run in its own directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
-
-/// Resumes from a checkpoint that is not the newest of the run in `directory`. Nothing is
-/// overwritten: the new run gets the directory config.run_dir, or if that is empty, one named after
-/// the old run.
-Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
-                   const SessionOptions& options);
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
 /// its directory or that checkpoint. From an older checkpoint, starts a new run in another

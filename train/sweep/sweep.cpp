@@ -20,8 +20,7 @@
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
-#include <xgrad/train/sweep/claims.hpp>
-#include <xgrad/train/sweep/queue.hpp>
+#include <xgrad/train/sweep/plan.hpp>
 
 namespace xgrad {
 
@@ -38,9 +37,8 @@ Json value_of(const std::string& literal) {
 }
 
 Json object_of(const SweptRun& run, const RunHistory& history) {
-  constexpr const char* kStates[] = {"finished", "failed", "unfinished"};
-  Json object{{"run", std::filesystem::path(run.directory).filename().string()},
-              {"state", kStates[std::size_t(history.state)]},
+  Json object{{"run", fs::path(run.directory).filename().string()},
+              {"state", to_string(history.state)},
               {"step", history.last_step},
               {"seconds", history.seconds}};
   for (const auto& [key, value] : run.setting) object[key] = value_of(value);
@@ -67,22 +65,23 @@ std::string csv_of(const Json& objects) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::vector<std::string> header;
-  for (const std::string& name : names) header.push_back(cell(name));
-  std::string text = csv_line(header) + "\r\n";
-  for (const Json& object : objects) {
+  std::string text;
+  const auto add_line = [&](const auto& cell_of) {
     std::vector<std::string> cells;
-    for (const std::string& name : names) {
-      cells.push_back(object.contains(name) ? cell(object[name]) : "");
-    }
+    std::transform(names.begin(), names.end(), std::back_inserter(cells), cell_of);
     text += csv_line(cells) + "\r\n";
+  };
+  add_line([](const std::string& name) { return cell(name); });
+  for (const Json& object : objects) {
+    add_line(
+        [&](const std::string& name) { return object.contains(name) ? cell(object[name]) : ""; });
   }
   return text;
 }
 
-std::optional<double> number_of(const RunHistory& run, const std::string& split,
+std::optional<double> number_of(const std::optional<RunHistory>& run, const std::string& split,
                                 const std::string& metric) {
-  const MetricsRow* row = run.last(split);
+  const MetricsRow* row = run ? run->last(split) : nullptr;
   return row == nullptr ? std::nullopt : row->number(metric);
 }
 
@@ -91,9 +90,8 @@ std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
                                 const std::string& metric) {
   std::vector<double> values;
   for (const auto& run : trial.runs) {
-    const bool finished = run && run->state == RunHistory::State::finished;
-    const auto value = finished ? number_of(*run, split, metric) : std::nullopt;
-    if (!value) return std::nullopt;
+    const auto value = number_of(run, split, metric);
+    if (!value || run->state != RunHistory::State::finished) return std::nullopt;
     values.push_back(*value);
   }
   return student_interval(values);
@@ -110,15 +108,12 @@ class Sweep {
 
   // With halving, trains in rounds of fewer settings and more steps.
   SweepEnd run() {
-    const std::vector<double> parts =
-        options_.halving ? rungs(trials_.size()) : std::vector<double>{1};
-    for (const double part : parts) {
+    for (const double part : rungs(options_.halving ? trials_.size() : 1)) {
       if (const int signal = train(part)) {
         console_.line("stopped; run the same command to continue");
         return {128 + signal};
       }
-      const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
-      std::stable_sort(trials_.begin(), trials_.end(), better);
+      std::ranges::stable_sort(trials_, {}, &Trial::score);
       show_((options_.halving ? length(part) : "") + table() + "\n");
       if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
@@ -129,13 +124,12 @@ class Sweep {
  private:
   // The number of steps of a round, or their range, since a setting may change train.steps.
   std::string length(double part) const {
-    std::vector<std::uint64_t> steps;
-    for (const Trial& trial : trials_) {
-      steps.push_back(part_of(trial.config.train.steps, part));
-    }
-    const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
-    return *least == *most ? fmt::format("{} steps\n", *least)
-                           : fmt::format("{} to {} steps\n", *least, *most);
+    const auto [a, b] = std::ranges::minmax_element(
+        trials_, {}, [](const Trial& trial) { return trial.config.train.steps; });
+    const auto least = part_of(a->config.train.steps, part),
+               most = part_of(b->config.train.steps, part);
+    return least == most ? fmt::format("{} steps\n", least)
+                         : fmt::format("{} to {} steps\n", least, most);
   }
 
   // Returns the signal that ended the round, or 0. The queue loads every config first, so that a
@@ -149,12 +143,9 @@ class Sweep {
     SweepQueue queue(options_, runs);
     make_directory(plan_.out);
     if (options_.worker) check_claims_work(plan_.out);
-    const auto cores = std::size_t(threads());
-    const std::size_t parallel =
-        std::clamp<std::size_t>(queue.left(), 1, options_.jobs > 0 ? options_.jobs : cores);
     console_.line(
         fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out, queue.left()));
-    const int signal = train(queue, parallel, std::max<std::size_t>(1, cores / parallel));
+    const int signal = train(queue);
     const auto& ended = queue.ended();
     if (options_.worker) {
       console_.line(
@@ -171,14 +162,16 @@ class Sweep {
   }
 
   // Shows the progress of a round meanwhile.
-  int train(SweepQueue& queue, std::size_t jobs, std::size_t threads) {
+  int train(SweepQueue& queue) {
+    const auto cores = std::size_t(threads());
+    const std::size_t parallel =
+        std::clamp<std::size_t>(queue.left(), 1, options_.jobs > 0 ? options_.jobs : cores);
     const auto begin = std::chrono::steady_clock::now();
     Console::Runs line{.total = queue.left()};
     std::size_t seen = 0;
-    const int signal = queue.run(jobs, threads, [&] {
+    const int signal = queue.run(parallel, std::max<std::size_t>(1, cores / parallel), [&] {
       for (; seen < queue.ended().size(); ++seen) {
-        const auto history = history_of(queue.ended()[seen].first);
-        const auto loss = history ? number_of(*history, "validation", "loss") : std::nullopt;
+        const auto loss = number_of(history_of(queue.ended()[seen].first), "validation", "loss");
         if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
       }
       line.running = queue.running();
@@ -251,8 +244,7 @@ class Sweep {
     if (runs.empty() || (options_.worker && is_reported(runs))) return;
     Json results = Json::array();  // of every round
     for (const SweptRun& run : runs_) {
-      if (const auto history = history_of(run.directory))
-        results.push_back(object_of(run, *history));
+      if (const auto one = history_of(run.directory)) results.push_back(object_of(run, *one));
     }
     publish_over(plan_.out, "results.csv", csv_of(results));
     publish_over(plan_.out, "results.json", results.dump(1) + "\n");

@@ -1,19 +1,226 @@
 #include <xgrad/train/weights/constructed.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/written_weights.hpp>
 
 namespace xgrad {
 
+/// Sets the parameters of an EncoderModel one by one, by what they connect: feature `from` of a
+/// token to feature `to`. All are 0 at first.
+class WrittenWeights {
+ public:
+  WrittenWeights(const ModelConfig& model, const Parameters<double>& parameters)
+      : heads_(model.heads),
+        head_dim_(model.head_dim != 0 ? model.head_dim : model.width / model.heads),
+        parameters_(parameters) {
+    for (const Parameter<double>& p : parameters) p.variable.mutable_value().fill(0);
+  }
+
+  double& token(std::size_t id, std::size_t to) { return at("embedding.token.weight", id, to); }
+  double& class_token(std::size_t to) { return at("embedding.class_token", to); }
+  /// The vector of a learned position, or of the features of relative_index.
+  double& position(std::size_t row, std::size_t to) {
+    return at("embedding.position.weight", row, to);
+  }
+
+  enum Part : std::size_t { query, key, value };
+  /// A feature of a head's query, key or value.
+  double& head(std::size_t layer, std::size_t head, Part part, std::size_t from, std::size_t to) {
+    const std::size_t row = (part * heads_ + head) * head_dim_ + to;
+    return at(place(layer) + "self_attn.in_proj_weight", row, from);
+  }
+  /// From a feature of a head's result to a feature of the token.
+  double& output(std::size_t layer, std::size_t head, std::size_t from, std::size_t to) {
+    return at(place(layer) + "self_attn.out_proj.weight", to, head * head_dim_ + from);
+  }
+
+  /// Hidden features of the first layer's MLP, and from one to a feature of the token.
+  double& hidden(std::size_t from, std::size_t to) {
+    return at(place(0) + "linear1.weight", to, from);
+  }
+  double& hidden_bias(std::size_t to) { return at(place(0) + "linear1.bias", to); }
+  double& mlp(std::size_t from, std::size_t to) {
+    return at(place(0) + "linear2.weight", to, from);
+  }
+
+  double& logit(std::size_t from, std::size_t to) { return at("head.weight", to, from); }
+  double& logit_bias(std::size_t to) { return at("head.bias", to); }
+
+ private:
+  static std::string place(std::size_t layer) {
+    return "encoder.layers." + std::to_string(layer) + ".";
+  }
+  // Throws ConfigError when the tensor is too small, as for another task.
+  double& at(const std::string& name, std::size_t row, std::size_t column = 0) {
+    Tensor<double>& value = parameters_.at(name).mutable_value();
+    const std::size_t columns = value.dimension() > 1 ? value.shape(1) : 1;
+    check<ConfigError>(
+        row < value.size() / columns && column < columns, "model.init_from: ", kConstructed,
+        " the weights do not fit this task: ", name, " has no element (", row, ", ", column, ")");
+    return value.data()[row * columns + column];
+  }
+
+  std::size_t heads_, head_dim_;
+  const Parameters<double>& parameters_;
+};
+
 namespace {
+
+// How far the score of the right place is above all others.
+constexpr double kSharp = 40;
+
+// An encoder without norms and dropout.
+ModelConfig plain(std::size_t layers, std::size_t width) {
+  ModelConfig model;
+  model.layers = layers;
+  model.width = width;
+  model.heads = 1;
+  model.feedforward = 1;
+  model.dropout = model.attention_dropout = 0;
+  model.norm = "none";
+  model.final_norm = false;
+  model.activation = "relu";
+  return model;
+}
+
+// Chiang & Cholak 2022, section 3.2, for any number S of symbols. Features: tokens one-hot in
+// 0 ... S - 1, the class token in S, whether a place is the first in S + 1, then whether the first
+// token is each symbol. log_scale keeps the share of the first token at 1/2 for any length.
+ModelConfig first_model(const TaskShape& shape) {
+  ModelConfig model = plain(2, 2 * shape.classes + 2);
+  model.feedforward = shape.classes;
+  model.log_scale = true;
+  model.scale = 1;
+  return model;
+}
+
+void write_first(const TaskShape& shape, WrittenWeights& w) {
+  const std::size_t symbols = shape.classes, cls = symbols, first = symbols + 1;
+  w.class_token(cls) = 1;
+  w.position(1, first) = 1;
+  for (std::size_t s = 0; s < symbols; ++s) {
+    const std::size_t found = symbols + 2 + s;
+    w.token(s, s) = 1;
+    // (x_s + x_first - 1)_+ is 1 for symbol s at the first place.
+    w.hidden(s, s) = w.hidden(first, s) = 1;
+    w.hidden_bias(s) = -1;
+    w.mlp(s, found) = 1;
+    w.head(1, 0, w.value, found, s) = 1;
+    w.output(1, 0, s, found) = 1;
+    w.logit(found, s) = 1;
+  }
+  // The class token looks for the first place.
+  w.head(1, 0, w.query, cls, 0) = 1;
+  w.head(1, 0, w.key, first, 0) = 1;
+}
+
+// Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then what the attention gives
+// of each symbol, then the share of the token's own symbol.
+ModelConfig histogram_model(const TaskShape& shape) {
+  ModelConfig model = plain(1, 2 * shape.vocabulary + 1);
+  model.feedforward = shape.vocabulary;
+  model.positions = "none";
+  model.scale = 1;
+  return model;
+}
+
+void write_histogram(const TaskShape& shape, WrittenWeights& w) {
+  const std::size_t symbols = shape.vocabulary, share = 2 * symbols;
+  for (std::size_t s = 0; s < symbols; ++s) {
+    w.token(s, s) = 1;
+    w.head(0, 0, w.query, s, s) = w.head(0, 0, w.key, s, s) = 1;
+    w.head(0, 0, w.value, s, s) = 1;
+    w.output(0, 0, s, symbols + s) = 1;
+    // (x_s + a_s - 1)_+ is the share a_s of the token's own symbol, since a_s <= 1.
+    w.hidden(s, s) = w.hidden(symbols + s, s) = 1;
+    w.hidden_bias(s) = -1;
+    w.mlp(s, share) = 1;
+  }
+  // Of n tokens, c equal ones with score 1 and the others with score 0 have the share
+  // r_c = c e / (c e + n - c). The nearest r_c to the share r: -(r - r_c)^2 is linear in r but for
+  // r^2, which is the same for every class. Class c - 1 means the count c.
+  const auto n = double(shape.max_length);
+  for (std::size_t c = 1; c <= shape.classes; ++c) {
+    const double e = portable::exp(1.0), r = double(c) * e / (double(c) * e + n - double(c));
+    w.logit(share, c - 1) = 2 * r;
+    w.logit_bias(c - 1) = -r * r;
+  }
+}
+
+// Chiang & Cholak 2022, section 3.1; the weights are those of the authors' program, with a class
+// token at place 0 instead of an end token. Features: bits one-hot in 0 and 1, the class token in
+// 2, i/n in 3, (-1)^i in 4, then what the layers find.
+enum ParityFeature : std::size_t { one = 1, end, index, sign, ones, unit, last, answer };
+
+ModelConfig parity_model(const TaskShape&) {
+  ModelConfig model = plain(2, 10);
+  model.heads = 2;
+  model.feedforward = 3;
+  model.positions = "relative_index";
+  return model;
+}
+
+void write_parity(const TaskShape&, WrittenWeights& w) {
+  w.token(0, 0) = w.token(1, one) = w.class_token(end) = 1;
+  w.position(index, 0) = 1;
+  w.position(sign, 1) = 1;
+  // Without queries a head takes the mean: k/n of the k ones, and 1/n of the class token.
+  w.head(0, 0, w.value, one, 0) = 1;
+  w.head(0, 0, w.value, end, 1) = 1;
+  w.output(0, 0, 0, ones) = 1;
+  w.output(0, 0, 1, unit) = 1;
+  // 1/n at place i = k and 0 elsewhere: (k-i-1)_+ - 2 (k-i)_+ + (k-i+1)_+, all over n.
+  for (std::size_t h = 0; h < 3; ++h) {
+    w.hidden(ones, h) = 1;
+    w.hidden(index, h) = -1;
+    w.hidden(unit, h) = double(h) - 1;
+    w.mlp(h, last) = h == 1 ? -2 : 1;
+  }
+  // From the class token, one head looks at even places and one at odd ones; place k is odd or
+  // even.
+  for (std::size_t head = 0; head < 2; ++head) {
+    w.head(1, head, w.query, end, 0) = 1;
+    w.head(1, head, w.key, sign, 0) = head == 0 ? 1 : -1;
+    w.head(1, head, w.value, last, 0) = 1;
+    w.output(1, head, 0, answer) = head == 0 ? -1 : 1;
+  }
+  w.logit(answer, 0) = -0.5;
+  w.logit(answer, 1) = 0.5;
+}
+
+// RASP's aggregate(select(indices, source, ==), tokens), Weiss et al. 2021. Features: tokens
+// one-hot, then places one-hot, then the answer one-hot.
+ModelConfig reorder_model(const TaskShape& shape) {
+  ModelConfig model = plain(1, 2 * shape.vocabulary + shape.max_length);
+  model.scale = 1;
+  return model;
+}
+
+template <class Source>
+void write_reorder(const TaskShape& shape, WrittenWeights& w, const Source& source) {
+  const std::size_t symbols = shape.vocabulary, length = shape.max_length;
+  for (std::size_t i = 0; i < length; ++i) {
+    w.position(i, symbols + i) = 1;
+    w.head(0, 0, w.query, symbols + i, source(i)) = kSharp;
+    w.head(0, 0, w.key, symbols + i, i) = 1;
+  }
+  for (std::size_t symbol = 0; symbol < symbols; ++symbol) {
+    const std::size_t answer_of = symbols + length + symbol;
+    w.token(symbol, symbol) = 1;
+    w.head(0, 0, w.value, symbol, symbol) = 1;
+    w.output(0, 0, symbol, answer_of) = 1;
+    w.logit(answer_of, symbol) = 1;
+  }
+}
 
 // Keys of [model] that do not change what the weights compute in evaluation.
 constexpr const char* kFree[] = {"preset",    "dropout",     "attention_dropout",
@@ -27,7 +234,7 @@ void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
   std::vector<std::string> needed;
   for (const detail::ConfigKey& key : detail::config_keys()) {
     if (key.section != "model") continue;
-    if (std::find(std::begin(kFree), std::end(kFree), key.spec.name) != std::end(kFree)) continue;
+    if (std::ranges::find(kFree, key.spec.name) != std::end(kFree)) continue;
     const auto value = key.get(right);
     if (value && value != key.get(given)) {
       needed.push_back(key.name() + " = " + to_literal(*value));
@@ -38,6 +245,34 @@ void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
 }
 
 }  // namespace
+
+const std::vector<ConstructedEncoder>& constructed_encoders() {
+  static const std::vector<ConstructedEncoder> encoders = {
+      {"copy", "One head attends to the token itself (Weiss et al. 2021).", "length = 16\n",
+       reorder_model,
+       [](const TaskShape& shape, WrittenWeights& w) {
+         write_reorder(shape, w, [](std::size_t i) { return i; });
+       }},
+      {"first", "One head attends to the first place, at any length (Chiang & Cholak 2022).",
+       "length = 100\nmin_length = 4\n", first_model, write_first},
+      {"histogram",
+       "One head attends to equal tokens, whose share tells their number; for one "
+       "length (Weiss et al. 2021).",
+       "length = 16\n", histogram_model, write_histogram},
+      {"parity",
+       "Two layers mark the place of the last 1 of the sorted bits, and say whether it is "
+       "odd; at any length (Chiang & Cholak 2022).",
+       "length = 500\nmin_length = 1\n", parity_model, write_parity},
+      {"reverse",
+       "One head attends to the place counted from the end; for one length (Weiss et "
+       "al. 2021).",
+       "length = 16\n", reorder_model,
+       [](const TaskShape& shape, WrittenWeights& w) {
+         write_reorder(shape, w, [last = shape.max_length - 1](std::size_t i) { return last - i; });
+       }},
+  };
+  return encoders;
+}
 
 const ConstructedEncoder& find_constructed_encoder(const std::string& name) {
   std::vector<std::string> names;
@@ -94,25 +329,6 @@ Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::s
   if (noise > 0) add_noise(checkpoint.parameters, noise, config.train.seed);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
   return checkpoint;
-}
-
-WrittenWeights::WrittenWeights(const ModelConfig& model, const Parameters<double>& parameters)
-    : heads_(model.heads),
-      head_dim_(model.head_dim != 0 ? model.head_dim : model.width / model.heads),
-      parameters_(parameters) {
-  for (const Parameter<double>& p : parameters) {
-    Tensor<double>& value = p.variable.mutable_value();
-    std::fill_n(value.data(), value.size(), 0.0);
-  }
-}
-
-double& WrittenWeights::at(const std::string& name, std::size_t row, std::size_t column) {
-  Tensor<double>& value = parameters_.at(name).mutable_value();
-  const std::size_t columns = value.dimension() > 1 ? value.shape(1) : 1;
-  check<ConfigError>(row < value.size() / columns && column < columns,
-                     "model.init_from: ", kConstructed, " the weights do not fit this task: ", name,
-                     " has no element (", row, ", ", column, ")");
-  return value.data()[row * columns + column];
 }
 
 }  // namespace xgrad

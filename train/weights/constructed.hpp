@@ -2,7 +2,6 @@
 // them.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,9 @@ struct ConstructedEncoder {
   std::string help;  ///< what its weights do, in one sentence
   std::string task;  ///< the keys of [task] in TOML
   /// Returns the settings of the model for a task of this shape.
-  std::function<ModelConfig(const TaskShape& shape)> model;
+  ModelConfig (*model)(const TaskShape& shape);
   /// Sets the weights that are not 0.
-  std::function<void(const TaskShape& shape, WrittenWeights& weights)> write;
+  void (*write)(const TaskShape& shape, WrittenWeights& weights);
 };
 
 /// All constructed encoders, in alphabetical order.

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/disk/mapping.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace xgrad {
@@ -38,8 +37,8 @@ const Format kFormats[] = {
 }  // namespace
 
 std::string do_foreign_work(const NamedWork& named) {
-  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                   [&](const Format& f) { return f.name == named.name; });
+  if (named.name == kHdf5Work) return do_hdf5_work(named);
+  const auto format = std::ranges::find(kFormats, named.name, &Format::name);
   check<ConfigError>(format != std::end(kFormats), "there is no import format ", named.name);
   return to_safetensors({format->read(named.bytes).tensors});
 }

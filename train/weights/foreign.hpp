@@ -17,19 +17,16 @@ std::vector<std::string> foreign_formats();
 
 /// Reads the tensors of a file in one of these formats, of up to 4 GiB. A child process does the
 /// work: it can open no files, and uses little more memory than the file and `expected` numbers
-/// need.
-///
-/// In HDF5 every dataset is a tensor, in any groups: /encoder.layers.0.norm1/weight,
+/// need. In HDF5 every dataset is a tensor, in any groups: /encoder.layers.0.norm1/weight,
 /// /encoder/layers/0/norm1/weight and a dataset of that full name are all
-/// encoder.layers.0.norm1.weight. The groups /trainer and /optimizer are skipped, because xgrad
-/// keeps no weights in them.
+/// encoder.layers.0.norm1.weight. The groups /trainer and /optimizer hold no weights.
 ///
 /// Throws IoError if no process can be started; CheckpointError, with the path, if the file is
 /// malformed or a tensor is not float32 or float64 or contains NaN or infinity.
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected);
 
-/// Does the work of the process of read_foreign(); see isolated.hpp.
+/// Does the work of the processes of read_foreign() and Hdf5File; see isolated.hpp.
 std::string do_foreign_work(const NamedWork& named);
 
 }  // namespace xgrad

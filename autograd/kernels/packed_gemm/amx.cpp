@@ -3,20 +3,15 @@
 
 namespace xgrad::detail {
 
-/// x86-64-v4 with AMX_TILE and AMX_BF16. A register holds 16 rows of 64 bytes. An instruction
-/// multiplies 16 rows of 16 pairs of A by 16 rows of 16 pairs of B and adds to 16 x 16 floats.
-struct Amx {
-  static constexpr std::size_t kBytes = 64;
-};
-
 template <>
-struct Source<Amx, float, Bf16> : Pairs<Amx> {};
+struct Source<Amx, float, Bf16> : Pairs<Amx, false> {};
 
 template <>
 inline constexpr std::size_t kTileSteps<Amx> = 16;
 
-/// Four of the eight registers hold the sums of 32 x 32 floats. Two hold rows of A, and two hold
-/// columns of B.
+/// A register holds 16 rows of 64 bytes. An instruction multiplies 16 rows of 16 pairs of A by 16
+/// rows of 16 pairs of B and adds to 16 x 16 floats. Four of the eight registers hold the sums of
+/// 32 x 32 floats. Two hold rows of A, and two hold columns of B.
 template <>
 struct TileSizes<Amx> {
   static constexpr int kVectors = 2;
@@ -110,8 +105,9 @@ struct TileKernels<Amx, float> {
   std::size_t configured_rows_ = 0;
 };
 
-void packed_gemm_amx(const Product<float, Bf16>& product, void* scratch) {
-  multiply<Amx>(product, static_cast<float*>(scratch));
+template <>
+void packed_gemm<Amx>(const Product<float, Bf16>& product, void* scratch) {
+  BlockedProduct<Amx, float, Bf16>(product, static_cast<float*>(scratch)).run();
   _tile_release();  // else the system saves the registers whenever the thread waits
 }
 

@@ -2,13 +2,6 @@
 #include <xgrad/autograd/kernels/packed_gemm/blocks.hpp>
 
 namespace xgrad::detail {
-
-template <class T>
-void packed_gemm_avx(const Product<T>& product, void* scratch) {
-  multiply<Avx>(product, static_cast<T*>(scratch));
-}
-
-template void packed_gemm_avx(const Product<float>&, void*);
-template void packed_gemm_avx(const Product<double>&, void*);
-
+template void packed_gemm<Avx>(const Product<float>&, void*);
+template void packed_gemm<Avx>(const Product<double>&, void*);
 }  // namespace xgrad::detail

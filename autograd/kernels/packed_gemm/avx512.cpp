@@ -2,14 +2,7 @@
 #include <xgrad/autograd/kernels/packed_gemm/blocks.hpp>
 
 namespace xgrad::detail {
-
-template <class T, class In>
-void packed_gemm_avx512(const Product<T, In>& product, void* scratch) {
-  multiply<Avx512>(product, static_cast<T*>(scratch));
-}
-
-template void packed_gemm_avx512(const Product<float>&, void*);
-template void packed_gemm_avx512(const Product<double>&, void*);
-template void packed_gemm_avx512(const Product<float, Bf16>&, void*);
-
+template void packed_gemm<Avx512>(const Product<float>&, void*);
+template void packed_gemm<Avx512>(const Product<double>&, void*);
+template void packed_gemm<Avx512>(const Product<float, Bf16>&, void*);
 }  // namespace xgrad::detail

@@ -4,15 +4,10 @@
 
 namespace xgrad::detail {
 
-/// Its instruction multiplies two vectors of pairs, and adds both products of a pair to a float.
-struct Avx512Bf16 {
-  static constexpr std::size_t kBytes = 64;
-};
-
 /// A float of a packed block holds the bits of a pair; it is no number.
 template <>
 struct Step<Avx512Bf16, float> {
-  using Vec = typename VectorsOf<Avx512Bf16, float>::Vec;
+  using Vec = Simd<Avx512Bf16, float>::Vec;
   static Vec broadcast(float pair) { return Vec(_mm512_set1_epi32(__builtin_bit_cast(int, pair))); }
   static Vec add_products(Vec a, Vec b, Vec c) {
     return _mm512_dpbf16_ps(c, __m512bh(a), __m512bh(b));
@@ -20,10 +15,12 @@ struct Step<Avx512Bf16, float> {
 };
 
 template <>
-struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16> {};
+struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16, true> {};
 
-void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch) {
-  multiply<Avx512Bf16>(product, static_cast<float*>(scratch));
-}
+// A matrix in place is not swapped.
+template <>
+inline constexpr bool kStepsInPlace<Avx512Bf16> = false;
+
+template void packed_gemm<Avx512Bf16>(const Product<float, Bf16>&, void*);
 
 }  // namespace xgrad::detail

@@ -1,51 +1,138 @@
-// The blocks of a packed product and their order. Not installed.
+// The blocks of a packed product and their order, and its innermost loop: a tile of C held in
+// registers. Not installed.
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
 #include <xgrad/autograd/kernels/packed_gemm/pack.hpp>
-#include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
-#include <xgrad/autograd/kernels/packed_gemm/tile.hpp>
 
 namespace xgrad::detail {
 
-// Steps in a block. A block of B takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the
-// tiles of A and C.
+/// C = alpha A B + beta C for one tile of C. The function that runs it fixes the tile's size.
+template <class T>
+struct TileJob {
+  typedef T Element __attribute__((may_alias));  // a pair of Bf16, where A is read in place
+  std::size_t k;
+  const Element* a;  // element (row, p) of A at a[row * a_row + p * a_step]
+  std::size_t a_row, a_step;
+  const T* b;  // row p of B at b + p * b_step
+  std::size_t b_step;
+  T* c;
+  std::size_t ldc;
+  std::size_t tail;  // valid columns in the last vector; 0: all
+  T alpha, beta;
+};
+
+/// Writes the sums of a tile; with beta = 0, C is not read.
+template <class Isa, class T, int R, int V>
+[[gnu::always_inline]] inline void write_tile(const TileJob<T>& job,
+                                              const typename Simd<Isa, T>::Vec (&sum)[R][V]) {
+  using S = Simd<Isa, T>;
+  using Vec = typename S::Vec;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      T* c = job.c + r * job.ldc + v * S::kLanes;
+      const bool part = v == V - 1 && job.tail != 0;
+      Vec value = job.alpha * sum[r][v];
+      if (job.beta != T(0)) {
+        const Vec old = part ? S::load_part(c, job.tail) : S::load(c);
+        value = S::multiply_add(S::broadcast(job.beta), old, value);
+      }
+      if (part) {
+        S::store_part(c, value, job.tail);
+      } else {
+        S::store(c, value);
+      }
+    }
+  }
+}
+
+/// Computes a tile of R rows by V vectors.
+///
+/// Every element is one chain of multiply-adds in the order of p for any R and V, so its bits do
+/// not depend on the tile. B is prefetched eight rows ahead. C, which is needed only at the end, is
+/// prefetched line by line in the first steps, because a burst of prefetches would stall the loop.
+template <class Isa, class T, int R, int V>
+[[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
+  using S = Simd<Isa, T>;
+  using Vec = typename S::Vec;
+  constexpr int kGroups = (R + 3) / 4;  // of rows with a pointer, as one per row fits no registers
+  constexpr std::size_t kLine = 64 / sizeof(T);
+
+  Vec sum[R][V] = {};
+  const std::size_t a_row = job.a_row, a_step = job.a_step, b_step = job.b_step;
+  const T* b = job.b;
+  const typename TileJob<T>::Element* a[kGroups];
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) a[g] = job.a + 4 * g * a_row;
+
+  const auto step = [&] {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < V * S::kLanes; v += kLine) __builtin_prefetch(b + 8 * b_step + v);
+    Vec row[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) row[v] = S::load(b + v * S::kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vec x = Step<Isa, T>::broadcast(a[r / 4][r % 4 * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[r][v] = Step<Isa, T>::add_products(x, row[v], sum[r][v]);
+    }
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) a[g] += a_step;
+    b += b_step;
+  };
+
+  std::size_t p = 0;
+  const T* c = job.c;
+  for (int v = 0; p < R * V && p < job.k; ++p) {
+    __builtin_prefetch(c + v * S::kLanes, 1);
+    step();
+    if (++v == V) {
+      v = 0;
+      c += job.ldc;
+    }
+  }
+  for (; p < job.k; ++p) step();
+
+  write_tile<Isa, T, R, V>(job, sum);
+}
+
+// Terms of the sums in a block, or, on AMX, pairs of terms. A block of B takes 576 KiB, so that it
+// fits an L2 cache of 1 MiB beside the tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 
-/// Tile sizes whose sums fill the registers: 16 registers, or 32 with AVX-512.
+/// Tile sizes whose sums fill 16 or 32 registers.
 template <class Isa>
 struct TileSizes {
   static constexpr int kVectors = 2;
   static constexpr int rows(int vectors) { return vectors == 2 ? 6 : 12; }
 };
 template <class Isa>
-requires(Isa::kBytes == 64) struct TileSizes<Isa> {
+requires(kRegisters<Isa> == 32) struct TileSizes<Isa> {
   static constexpr int kVectors = 4;
   static constexpr int rows(int vectors) {
     return vectors == 4 ? 6 : vectors == 3 ? 8 : vectors == 2 ? 12 : 16;
   }
 };
 
-/// multiply_tile for tiles of 1 ... rows(V) rows and V vectors.
-template <class Isa, class T, int V>
-struct TilesOfWidth {
-  using Tile = void (*)(const TileJob<T>&);
-  Tile of_rows[TileSizes<Isa>::rows(V)];
+/// Calls visit(std::integral_constant<int, N>()) with N = n. Requires: 1 <= n <= Most.
+template <int Most, class Visit>
+void with_constant(std::size_t n, const Visit& visit) {
+  if constexpr (Most > 1) {
+    if (n < Most) return with_constant<Most - 1>(n, visit);
+  }
+  visit(std::integral_constant<int, Most>());
+}
 
-  constexpr TilesOfWidth() : TilesOfWidth(std::make_index_sequence<TileSizes<Isa>::rows(V)>()) {}
-
- private:
-  template <std::size_t... R>
-  constexpr explicit TilesOfWidth(std::index_sequence<R...>)
-      : of_rows{multiply_tile<Isa, T, int(R) + 1, V>...} {}
-};
-
-template <class Isa, class T, int V>
-inline constexpr TilesOfWidth<Isa, T, V> kTiles;
+/// Whether tiles may read the steps of A in place.
+template <class Isa>
+inline constexpr bool kStepsInPlace = true;
 
 /// Computes the tiles of a block.
 template <class Isa, class T>
@@ -53,18 +140,10 @@ struct TileKernels {
   /// multiply_tile for a tile of `rows` rows and V vectors.
   template <int V>
   void multiply(std::size_t rows, const TileJob<T>& job) {
-    kTiles<Isa, T, V>.of_rows[rows - 1](job);
+    with_constant<TileSizes<Isa>::rows(V)>(
+        rows, [&](auto count) { multiply_tile<Isa, T, count, V>(job); });
   }
 };
-
-/// Calls visit(std::integral_constant<int, V>()) with V = vectors. Requires: 1 <= vectors <= Most.
-template <int Most, class Visit>
-void with_vectors(std::size_t vectors, const Visit& visit) {
-  if constexpr (Most > 1) {
-    if (vectors < Most) return with_vectors<Most - 1>(vectors, visit);
-  }
-  visit(std::integral_constant<int, Most>());
-}
 
 /// A block of B: columns [j, j + n) of the product, steps [p, p + k) of the sums.
 struct BlockOfB {
@@ -101,7 +180,7 @@ class BlockedProduct {
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
 
   // Whether the K elements of each step lie in A as they do in a packed block.
-  static constexpr bool kSteps = sizeof(In) * K == sizeof(T);
+  static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
   // Whether a packed A has the steps of a row side by side also where A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
 
@@ -114,7 +193,9 @@ class BlockedProduct {
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t depth = part_of(steps_, kBlockDepth, kTileSteps<Isa>);
+    // Parts of as many terms, an even number, on every processor but those of AMX.
+    const std::size_t depth = kRowsOfSteps ? part_of(steps_, kBlockDepth, kTileSteps<Isa>)
+                                           : part_of(steps_, kBlockDepth / K, 2 / K);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C
@@ -168,7 +249,7 @@ class BlockedProduct {
   void multiply_block(const BlockOfB& block) const {
     if (!b_in_place_ && x_.blocks_of_b == nullptr) pack_block(block);
     const std::size_t widest = part_of(divide_up(block.n, L), TileSizes<Isa>::kVectors, 1);
-    with_vectors<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
+    with_constant<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
       constexpr std::size_t kRows = TileSizes<Isa>::rows(width);
       const std::size_t group = pack_a_ ? kPackRows : x_.m;
       TileKernels<Isa, T> tiles;
@@ -226,7 +307,7 @@ class BlockedProduct {
       }
       job.c = x_.c + i * x_.ldc + block.j + v * L;
       job.tail = (v + vectors) * L > block.n ? block.n % L : 0;
-      with_vectors<Width>(vectors, [&](auto width) { tiles.template multiply<width>(rows, job); });
+      with_constant<Width>(vectors, [&](auto width) { tiles.template multiply<width>(rows, job); });
     });
   }
 
@@ -238,9 +319,9 @@ class BlockedProduct {
 };
 
 template <class Isa, class T, class In>
-void multiply(const Product<T, In>& product, T* scratch) {
+void packed_gemm(const Product<T, In>& product, void* scratch) {
   static_assert((kBlockColumns<T> + kPackRows) * kBlockDepth * sizeof(T) <= kPackedGemmScratch);
-  BlockedProduct<Isa, T, In>(product, scratch).run();
+  BlockedProduct<Isa, T, In>(product, static_cast<T*>(scratch)).run();
 }
 
 }  // namespace xgrad::detail

@@ -1,8 +1,7 @@
 // Copies blocks of A and B into the order in which multiply_tile reads them. Not installed.
 #pragma once
 
-#include <xgrad/autograd/kernels/packed_gemm/source.hpp>
-#include <xgrad/autograd/kernels/packed_gemm/tile.hpp>
+#include <xgrad/autograd/kernels/packed_gemm/simd.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
 
 namespace xgrad::detail {

@@ -55,33 +55,39 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
-template <class T, class In = T>
-using PackedGemm = void (*)(const Product<T, In>&, void* scratch);
+/// Classes of processors, by the bytes of their vectors. The kernel of Baseline runs on every one:
+/// SSE2 on x86-64, NEON on ARM64, and 16-byte vectors on other architectures. AVX has no fused
+/// multiply-add, so Avx gives the same bits as Baseline, at more than twice the speed.
+struct Baseline {
+  static constexpr std::size_t kBytes = 16;
+};
+struct Avx {
+  static constexpr std::size_t kBytes = 32;
+};
+struct Avx2 {
+  static constexpr std::size_t kBytes = 32;
+};
+struct Avx512 {
+  static constexpr std::size_t kBytes = 64;
+};
+/// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
+/// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
+/// addition rounds once, so the bits are those of Avx512, but it takes subnormal numbers for 0.
+struct Avx512Bf16 {
+  static constexpr std::size_t kBytes = 64;
+};
+/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
+/// and odd ones apart, before it adds them, and takes subnormal numbers for 0, so its bits differ
+/// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
+/// cpu() has returned Cpu::amx.
+struct Amx {
+  static constexpr std::size_t kBytes = 64;
+};
 
-/// The kernel for cpu().
-template <class T, class In = T>
-PackedGemm<T, In> packed_gemm();
-
-/// The kernel for every processor.
-template <class T, class In = T>
-void packed_gemm_baseline(const Product<T, In>& product, void* scratch);
-
-/// Kernels for processors with these instructions. AVX has no fused multiply-add, so it gives the
-/// same bits as baseline, at more than twice the speed.
-template <class T>
-void packed_gemm_avx(const Product<T>& product, void* scratch);
-template <class T, class In = T>
-void packed_gemm_avx2(const Product<T, In>& product, void* scratch);
-template <class T, class In = T>
-void packed_gemm_avx512(const Product<T, In>& product, void* scratch);
-
-/// The kernel for AVX512_BF16. Its instruction adds the products of two terms at a time and takes
-/// subnormal factors for 0, so its bits differ from those of the other kernels.
-void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch);
-
-/// The kernel for AMX. Its instruction sums 32 terms, even and odd ones apart, before it adds them,
-/// and takes subnormal numbers for 0, so its bits differ from those of the other kernels. Requires:
-/// the system lets the process use AMX, as it does when cpu() has returned Cpu::amx.
-void packed_gemm_amx(const Product<float, Bf16>& product, void* scratch);
+/// The kernel of a class. A source each instantiates it, compiled for that class.
+template <class Isa, class T, class In = T>
+void packed_gemm(const Product<T, In>& product, void* scratch);
+template <>
+void packed_gemm<Amx>(const Product<float, Bf16>& product, void* scratch);
 
 }  // namespace xgrad::detail

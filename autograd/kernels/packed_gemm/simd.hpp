@@ -1,79 +1,84 @@
-// Vectors of an instruction set, by GCC's vector extensions. Not installed.
+// Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B.
+// Not installed.
 //
-// Every function here and in pack.hpp, tile.hpp and blocks.hpp is a template on the instruction
-// set. Compiled with the flags of different sets, it therefore gets different names, and the linker
-// cannot merge the versions.
+// An element of a packed block holds the factors of one step of the sums: one number, or, where the
+// instruction multiplies pairs, two of bfloat16 side by side.
+//
+// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. Compiled
+// with the flags of different sets, it therefore gets different names, and the linker cannot merge
+// the versions.
 #pragma once
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
+
+#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
 namespace xgrad::detail {
 
-/// SSE2, which every x86-64 processor has; on other architectures, their 16-byte vectors.
-struct Baseline {
-  static constexpr std::size_t kBytes = 16;
-};
-
-struct Avx {
-  static constexpr std::size_t kBytes = 32;
-};
-
-struct Avx2 {
-  static constexpr std::size_t kBytes = 32;
-};
-
-struct Avx512 {
-  static constexpr std::size_t kBytes = 64;
-};
-
-/// a b + c, rounded twice. Classes with FMA round once and name the instruction, because a compiler
-/// may fuse in one tile and not in another; the bits would then depend on the tile.
-template <class Isa, class T>
-struct MultiplyAdd {
-  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  static Vec of(Vec a, Vec b, Vec c) { return a * b + c; }
-};
-
-#if defined(__x86_64__)
-template <class T>
-struct MultiplyAdd<Avx2, T> {
-  typedef T Vec __attribute__((vector_size(Avx2::kBytes)));
-  static Vec of(Vec a, Vec b, Vec c) {
-    if constexpr (std::is_same_v<T, float>) {
-      return _mm256_fmadd_ps(a, b, c);
-    } else {
-      return _mm256_fmadd_pd(a, b, c);
-    }
-  }
-};
-
-/// Avx512, and the sets that extend it.
-template <class Isa, class T>
-requires(Isa::kBytes == 64) struct MultiplyAdd<Isa, T> {
-  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  static Vec of(Vec a, Vec b, Vec c) {
-    if constexpr (std::is_same_v<T, float>) {
-      return _mm512_fmadd_ps(a, b, c);
-    } else {
-      return _mm512_fmadd_pd(a, b, c);
-    }
-  }
-};
+/// Vector registers: 32 with AVX-512 and on ARM64, else 16.
+template <class Isa>
+inline constexpr int kRegisters = Isa::kBytes == 64 ? 32 : 16;
+#if defined(__aarch64__)
+template <>
+inline constexpr int kRegisters<Baseline> = 32;
 #endif
 
-/// Loads and stores the first `count` < kLanes elements of a vector. load() sets the others to 0;
-/// neither function touches memory beyond them.
+/// Vectors of T: of the whole registers of a class.
 template <class Isa, class T>
-struct FirstElements {
+struct Simd {
   static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
+  static constexpr bool kFloat = std::is_same_v<T, float>;
   typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
 
-  static Vec load(const T* from, std::size_t count) {
+  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
+  static Vec broadcast(T x) { return x - Vec{}; }  // the number x in every lane
+
+  /// a b + c, rounded once by classes that have an instruction for it, else twice.
+  static Vec multiply_add(Vec a, Vec b, Vec c) {
+#if defined(__x86_64__)
+    if constexpr (Isa::kBytes == 64 && kFloat) {
+      return _mm512_fmadd_ps(a, b, c);
+    } else if constexpr (Isa::kBytes == 64) {
+      return _mm512_fmadd_pd(a, b, c);
+    } else if constexpr (std::is_same_v<Isa, Avx2> && kFloat) {
+      return _mm256_fmadd_ps(a, b, c);
+    } else if constexpr (std::is_same_v<Isa, Avx2>) {
+      return _mm256_fmadd_pd(a, b, c);
+    }
+#elif defined(__aarch64__)
+    if constexpr (kFloat) {
+      return vfmaq_f32(c, a, b);
+    } else {
+      return vfmaq_f64(c, a, b);
+    }
+#endif
+    return a * b + c;
+  }
+
+  /// Loads the first `count` < kLanes elements, and zeros. Reads no memory beyond them.
+  static Vec load_part(const T* from, std::size_t count) {
+#if defined(__x86_64__)
+    if constexpr (Isa::kBytes == 64 && kFloat) {
+      return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+    } else if constexpr (Isa::kBytes == 64) {
+      return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+    } else if constexpr (std::is_same_v<Isa, Avx2> && kFloat) {
+      return _mm256_maskload_ps(from, mask(count));
+    } else if constexpr (std::is_same_v<Isa, Avx2>) {
+      return _mm256_maskload_pd(from, mask(count));
+    }
+#endif
     Vec v = {};
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < kLanes; ++i) {
@@ -82,98 +87,157 @@ struct FirstElements {
     return v;
   }
 
-  static void store(T* to, Vec v, std::size_t count) {
+  /// Stores the first `count` < kLanes elements. Touches no memory beyond them.
+  static void store_part(T* to, Vec v, std::size_t count) {
+#if defined(__x86_64__)
+    if constexpr (Isa::kBytes == 64 && kFloat) {
+      return _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
+    } else if constexpr (Isa::kBytes == 64) {
+      return _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
+    } else if constexpr (std::is_same_v<Isa, Avx2> && kFloat) {
+      return _mm256_maskstore_ps(to, mask(count), v);
+    } else if constexpr (std::is_same_v<Isa, Avx2>) {
+      return _mm256_maskstore_pd(to, mask(count), v);
+    }
+#endif
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < kLanes; ++i) {
       if (i < count) to[i] = v[i];
     }
   }
-};
 
 #if defined(__x86_64__)
-template <class T>
-struct FirstElements<Avx2, T> {
-  typedef T Vec __attribute__((vector_size(Avx2::kBytes)));
-
-  static Vec load(const T* from, std::size_t count) {
-    if constexpr (std::is_same_v<T, float>) {
-      return _mm256_maskload_ps(from, mask(count));
-    } else {
-      return _mm256_maskload_pd(from, mask(count));
-    }
-  }
-
-  static void store(T* to, Vec v, std::size_t count) {
-    if constexpr (std::is_same_v<T, float>) {
-      _mm256_maskstore_ps(to, mask(count), v);
-    } else {
-      _mm256_maskstore_pd(to, mask(count), v);
-    }
-  }
-
  private:
-  // All ones in the first `count` elements.
+  // All ones in the first `count` elements, for AVX2.
   static __m256i mask(std::size_t count) {
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (kFloat) {
       return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)),
                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     } else {
       return _mm256_cmpgt_epi64(_mm256_set1_epi64x(long(count)), _mm256_setr_epi64x(0, 1, 2, 3));
     }
   }
-};
-
-template <class Isa, class T>
-requires(Isa::kBytes == 64) struct FirstElements<Isa, T> {
-  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-
-  static Vec load(const T* from, std::size_t count) {
-    if constexpr (std::is_same_v<T, float>) {
-      return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
-    } else {
-      return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
-    }
-  }
-
-  static void store(T* to, Vec v, std::size_t count) {
-    if constexpr (std::is_same_v<T, float>) {
-      _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
-    } else {
-      _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
-    }
-  }
-};
 #endif
+};
 
 /// One step of the sums of a tile: of one term, by default.
 template <class Isa, class T>
 struct Step {
-  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  static Vec broadcast(T x) { return x - Vec{}; }
-  static Vec add_products(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
+  using Vec = typename Simd<Isa, T>::Vec;
+  /// An element of a packed block in every lane.
+  static Vec broadcast(T x) { return Simd<Isa, T>::broadcast(x); }
+  /// c plus the products of such elements.
+  static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
 };
 
-template <class Isa, class T>
-struct Simd {
-  static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
-  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
+/// The steps that a tile takes at a time. If there are several, each row of a packed A has its
+/// steps side by side, and packing adds steps of zeros up to a multiple of them.
+template <class Isa>
+inline constexpr std::size_t kTileSteps = 1;
 
-  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
-  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
-
-  static Vec broadcast(T x) { return x - Vec{}; }  // the number x in every lane
-  static Vec multiply_add(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
-
-  /// An element of a packed block in every lane, and c plus the products of such elements.
-  static Vec broadcast_step(T x) { return Step<Isa, T>::broadcast(x); }
-  static Vec add_products(Vec a, Vec b, Vec c) { return Step<Isa, T>::add_products(a, b, c); }
-
-  static Vec load_part(const T* from, std::size_t count) {
-    return FirstElements<Isa, T>::load(from, count);
+/// A place in a matrix whose rows are the terms of the sums: the elements of a step lie one below
+/// the other. `terms` rows are left from here on.
+template <class In>
+struct RowCursor {
+  const In* first;
+  std::size_t stride, terms;
+  // Inlined everywhere, as its name does not have the instruction set.
+  [[gnu::always_inline]] RowCursor operator+(std::size_t columns) const {
+    return {first + columns, stride, terms};
   }
-  static void store_part(T* to, Vec v, std::size_t count) {
-    FirstElements<Isa, T>::store(to, v, count);
+};
+
+/// Reads numbers of In as the T of a packed block: of kLanes columns at once from rows (RowCursor),
+/// or of kLanes steps at once from within a row (a pointer). load_part() reads that many columns,
+/// or terms, and fills up with zeros.
+template <class Isa, class T, class In>
+struct Source {
+  using S = Simd<Isa, T>;
+  using Vec = typename S::Vec;
+  static constexpr std::size_t kTerms = 1;  // of a sum in a step
+
+  static Vec load(const RowCursor<In>& from) { return S::load(from.first); }
+  static Vec load_part(const RowCursor<In>& from, std::size_t columns) {
+    return S::load_part(from.first, columns);
+  }
+  static T one(const RowCursor<In>& from) { return *from.first; }
+  static Vec load(const In* from) { return S::load(from); }
+  static Vec load_part(const In* from, std::size_t terms) { return S::load_part(from, terms); }
+  static T one(const In* from, std::size_t) { return *from; }
+};
+
+/// The bits of numbers of Bf16, each in the lower half of a word.
+template <class Isa>
+using Words = typename Simd<Isa, std::uint32_t>::Vec;
+template <class Isa>
+Words<Isa> words_of(const Bf16* from) {
+  typedef std::uint16_t Halves
+      __attribute__((vector_size(Isa::kBytes / 2), aligned(alignof(Bf16)), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
+}
+
+/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
+/// are no templates on the instruction set, would be merged with those of other sets.
+template <class Isa>
+struct Source<Isa, float, Bf16> {
+  static constexpr std::size_t kTerms = 1;
+  using Vec = typename Simd<Isa, float>::Vec;
+
+  static Vec load(const Bf16* from) { return Vec(words_of<Isa>(from) << 16); }
+  static Vec load_part(const Bf16* from, std::size_t count) {
+    Words<Isa> part = {};
+    for (std::size_t i = 0; i < count; ++i) part[i] = std::uint32_t(from[i].bits) << 16;
+    return Vec(part);
+  }
+  static float one(const Bf16* from, std::size_t) {
+    return __builtin_bit_cast(float, std::uint32_t(from->bits) << 16);
+  }
+  static Vec load(const RowCursor<Bf16>& from) { return load(from.first); }
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
+    return load_part(from.first, columns);
+  }
+  static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
+};
+
+/// The Source of an instruction that multiplies pairs: two terms of a sum in a float's bits, which
+/// are no number. The first is in the lower half or, `swapped`, in the upper one. The term after
+/// the last is 0.
+template <class Isa, bool swapped>
+struct Pairs {
+  static constexpr std::size_t kTerms = 2;
+  using Vec = typename Simd<Isa, float>::Vec;
+
+  static float pair(std::uint32_t first, std::uint32_t second) {
+    return __builtin_bit_cast(float, swapped ? first << 16 | second : first | second << 16);
+  }
+
+  static Vec load(const RowCursor<Bf16>& from) {
+    const Words<Isa> first = words_of<Isa>(from.first);
+    const Words<Isa> second =
+        from.terms > 1 ? words_of<Isa>(from.first + from.stride) : first ^ first;
+    return Vec(swapped ? first << 16 | second : first | second << 16);
+  }
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
+    Vec part = {};
+    for (std::size_t i = 0; i < columns; ++i) part[i] = one(from + i);
+    return part;
+  }
+  static float one(const RowCursor<Bf16>& from) {
+    return pair(from.first->bits, from.terms > 1 ? from.first[from.stride].bits : 0);
+  }
+
+  static Vec load(const Bf16* from) {
+    Words<Isa> pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    return Vec(swapped ? pairs << 16 | pairs >> 16 : pairs);
+  }
+  static Vec load_part(const Bf16* from, std::size_t terms) {
+    Vec part = {};
+    for (std::size_t i = 0; i < terms; i += 2) part[i / 2] = one(from + i, terms - i);
+    return part;
+  }
+  static float one(const Bf16* from, std::size_t terms) {
+    return pair(from[0].bits, terms > 1 ? from[1].bits : 0);
   }
 };
 

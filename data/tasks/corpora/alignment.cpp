@@ -1,7 +1,8 @@
-#include <xgrad/data/tasks/corpora/alignment.hpp>
-
 #include <cmath>
 #include <limits>
+
+#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/data/tasks/corpora/cmu.hpp>
 
 namespace xgrad {
 
@@ -71,18 +72,15 @@ void Alignment::add_expected(const Pronunciation& word, std::vector<double>& cou
   const double total = before.at(n, m);
   if (!(total > 0)) return;
   after.at(n, m) = 1;
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = 0; j <= m; ++j) {
-      for (std::size_t k = 0; k <= kMostPhones && j + k <= m; ++k) {
-        after.at(i, j) += probability(word, i, j, k) * after.at(i + 1, j + k);
-      }
-    }
-  }
+  for_each_step(word, [&](std::size_t from_last, std::size_t j, std::size_t k) {
+    const std::size_t i = n - 1 - from_last;
+    after.at(i, j) += probability(word, i, j, k) * after.at(i + 1, j + k);
+  });
   for_each_step(word, [&](std::size_t i, std::size_t j, std::size_t k) {
     counts[std::size_t(word.letters[i]) * labels_ + label(word, j, k)] +=
         before.at(i, j) * probability(word, i, j, k) * after.at(i + 1, j + k) / total;
   });
-  likelihood += std::log(total);
+  likelihood += portable::log(total);
 }
 
 double Alignment::fit(const std::vector<Pronunciation>& words, double least) {
@@ -108,7 +106,7 @@ std::optional<std::vector<std::int32_t>> Alignment::best(const Pronunciation& wo
   for_each_step(word, [&](std::size_t i, std::size_t j, std::size_t k) {
     const double p = probability(word, i, j, k);
     if (!(p > 0) || score.at(i, j) == none) return;
-    const double value = score.at(i, j) + std::log(p) + (k == 0 ? kLater * double(i) : 0);
+    const double value = score.at(i, j) + portable::log(p) + (k == 0 ? kLater * double(i) : 0);
     if (value <= score.at(i + 1, j + k)) return;
     score.at(i + 1, j + k) = value;
     taken.at(i + 1, j + k) = double(k);

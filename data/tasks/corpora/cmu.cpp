@@ -2,16 +2,16 @@
 // words with their phones. The task labels each letter with 0, 1 or 2 phones. Free to use, copy,
 // modify and sell; University of Edinburgh and Carnegie Mellon University, see
 // /usr/share/doc/festlex-cmu/copyright.
+#include <xgrad/data/tasks/corpora/cmu.hpp>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tasks/corpora/alignment.hpp>
-#include <xgrad/data/tasks/corpora/stem.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
@@ -24,9 +24,18 @@ constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz";
 constexpr const char* kSilent = "_";
 constexpr const char* kOther = "?";
 
+// Endings of English words, the longest first. At least kFewest letters must remain.
+constexpr std::string_view kEndings[] = {"ization", "isation", "ments", "izing", "ment", "ness",
+                                         "ings",    "ized",    "izes",  "iers",  "iest", "ing",
+                                         "ize",     "ier",     "ies",   "est",   "ers",  "ied",
+                                         "eds",     "er",      "ed",    "es",    "ly",   "s"};
+constexpr std::size_t kFewest = 3;
+
 struct Word {
   std::string letters;
   std::vector<std::string> phones;
+
+  bool is_training() const { return split_of_key(stem(letters)) == Split::train; }
 };
 
 /// Parses an entry: ("abandon" nil (((ax) 0) ((b ae n) 1) ((d ax n) 0))). It has a word, its part
@@ -64,73 +73,55 @@ std::vector<Word> read_words(const std::string& path, const std::string& bytes) 
   return list;
 }
 
-Pronunciation numbered(const Word& word, const std::map<std::string, std::int32_t>& phones) {
-  Pronunciation result;
-  for (const char letter : word.letters) result.letters.push_back(letter - 'a');
-  for (const std::string& phone : word.phones) result.phones.push_back(phones.at(phone));
-  return result;
-}
-
-/// Aligns all words, using EM on the training split. Training words without an alignment are left
-/// out; in the other splits they count as wrong.
-class Aligner {
- public:
-  explicit Aligner(const std::vector<Word>& list) : alignment_(26, count_phones(list)) {
-    std::vector<Pronunciation> training;
-    for (const Word& word : list) {
-      if (split_of_key(stem(word.letters)) != Split::train) continue;
-      training.push_back(numbered(word, numbers_));
-    }
-    for (int round = 0; round < kRounds; ++round) alignment_.fit(training);
-    alignment_.fit(training, kRare);
-    for (int round = 0; round < kRoundsAfter; ++round) alignment_.fit(training);
+/// Aligns all words, using EM on the training split. Returns the labels of each word, one for each
+/// letter; none if it has no alignment.
+std::vector<std::vector<std::string>> align(const std::vector<Word>& list) {
+  std::map<std::string, std::int32_t> numbers;
+  for (const Word& word : list) {
+    for (const std::string& phone : word.phones) numbers[phone];
   }
-
-  /// Returns a label for each letter; empty if there is no alignment.
-  std::vector<std::string> labels(const Word& word) const {
-    const auto best = alignment_.best(numbered(word, numbers_));
-    std::vector<std::string> labels;
-    if (!best) return labels;
-    for (const std::int32_t label : *best) {
+  std::vector<std::string> names;
+  for (auto& [phone, number] : numbers) {
+    number = std::int32_t(names.size());
+    names.push_back(phone);
+  }
+  std::vector<Pronunciation> all, training;
+  for (const Word& word : list) {
+    Pronunciation& numbered = all.emplace_back();
+    for (const char letter : word.letters) numbered.letters.push_back(letter - 'a');
+    for (const std::string& phone : word.phones) numbered.phones.push_back(numbers.at(phone));
+    if (word.is_training()) training.push_back(numbered);
+  }
+  Alignment alignment(26, names.size());
+  for (int round = 0; round < kRounds; ++round) alignment.fit(training);
+  alignment.fit(training, kRare);
+  for (int round = 0; round < kRoundsAfter; ++round) alignment.fit(training);
+  std::vector<std::vector<std::string>> result;
+  for (const Pronunciation& word : all) {
+    std::vector<std::string>& labels = result.emplace_back();
+    for (const std::int32_t label : alignment.best(word).value_or(std::vector<std::int32_t>())) {
       std::string name;
-      for (const std::int32_t phone : alignment_.phones(label)) {
-        name += (name.empty() ? "" : "-") + names_[std::size_t(phone)];
+      for (const std::int32_t phone : alignment.phones(label)) {
+        name += (name.empty() ? "" : "-") + names[std::size_t(phone)];
       }
       labels.push_back(name.empty() ? kSilent : name);
     }
-    return labels;
   }
-
- private:
-  std::size_t count_phones(const std::vector<Word>& list) {
-    std::set<std::string> phones;
-    for (const Word& word : list) phones.insert(word.phones.begin(), word.phones.end());
-    for (const std::string& phone : phones) {
-      numbers_[phone] = std::int32_t(names_.size());
-      names_.push_back(phone);
-    }
-    return names_.size();
-  }
-
-  std::map<std::string, std::int32_t> numbers_;
-  std::vector<std::string> names_;
-  Alignment alignment_;
-};
+  return result;
+}
 
 Table read(const std::string& path) {
   check_exists(path, "festlex-cmu");
   const std::string bytes = read_bytes(path);
   const std::vector<Word> list = read_words(path, bytes);
   check<DataError>(!list.empty(), path, ": has no words");
-  const Aligner aligner(list);
+  std::vector<std::vector<std::string>> labels = align(list);
   Table table{.file = path, .columns = {"word", "phones"}, .fingerprint = stable_hash(bytes)};
-  for (const Word& word : list) {
-    std::vector<std::string> labels = aligner.labels(word);
-    if (labels.empty()) {
-      if (split_of_key(stem(word.letters)) == Split::train) continue;
-      labels.assign(word.letters.size(), kOther);
-    }
-    table.rows.push_back({word.letters, std::move(labels)});
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    // Training words without an alignment are left out; in the other splits they count as wrong.
+    if (labels[i].empty() && list[i].is_training()) continue;
+    if (labels[i].empty()) labels[i].assign(list[i].letters.size(), kOther);
+    table.rows.push_back({list[i].letters, std::move(labels[i])});
   }
   return table;
 }
@@ -159,6 +150,22 @@ std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
 }
 
 }  // namespace
+
+std::string stem(std::string word) {
+  const auto fits = [&](std::string_view ending) {
+    return word.ends_with(ending) && word.size() >= ending.size() + kFewest;
+  };
+  const auto* const end = std::end(kEndings);
+  for (auto ending = end; (ending = std::find_if(kEndings, end, fits)) != end;) {
+    word.resize(word.size() - ending->size());
+  }
+  while (word.size() > kFewest && std::string_view("eyi").find(word.back()) != std::string::npos) {
+    word.pop_back();
+  }
+  const std::size_t n = word.size();
+  if (n > kFewest && word[n - 1] == word[n - 2]) word.pop_back();
+  return word;
+}
 
 TaskEntry cmu_task() {
   return {.name = "cmu",

@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_task.hpp>
 #include <xgrad/data/text/text.hpp>
 

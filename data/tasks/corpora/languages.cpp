@@ -65,22 +65,18 @@ Table read(const std::string& folder, std::size_t most) {
     const std::uint64_t hash = add_list(folder, language, owners);
     table.fingerprint = stable_hash(std::to_string(hash), table.fingerprint);
   }
-  struct Drawn {
-    std::uint64_t hash;
-    std::string word;
-    auto operator<=>(const Drawn&) const = default;
-  };
-  std::array<std::vector<Drawn>, kLanguages.size()> lists;
+  std::array<std::vector<std::pair<std::uint64_t, std::string>>, kLanguages.size()> lists;
   while (!owners.empty()) {
     auto node = owners.extract(owners.begin());
     if (node.mapped() == kSeveral) continue;
-    lists[node.mapped()].push_back({stable_hash(node.key(), kDraw), std::move(node.key())});
+    const std::uint64_t hash = stable_hash(node.key(), kDraw);
+    lists[node.mapped()].emplace_back(hash, std::move(node.key()));
   }
   for (const auto& list : lists) most = std::min(most, list.size());
   for (std::size_t language = 0; language < lists.size(); ++language) {
     std::sort(lists[language].begin(), lists[language].end());
     for (std::size_t i = 0; i < most; ++i) {
-      table.rows.push_back({lists[language][i].word, std::string(kLanguages[language].name)});
+      table.rows.push_back({lists[language][i].second, std::string(kLanguages[language].name)});
     }
   }
   check<DataError>(!table.rows.empty(), folder, ": every word of one list is also in another list");
@@ -88,13 +84,11 @@ Table read(const std::string& folder, std::size_t most) {
 }
 
 std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
-  RowSource source;
-  source.task = "languages";
-  source.files = {get_string(options, "path")};
-  source.read = [options](Split) {
-    return rows_of(read(get_string(options, "path"), get_size(options, "words")));
+  const std::string path = get_string(options, "path");
+  const auto rows = [path, words = get_size(options, "words")](Split) {
+    return rows_of(read(path, words));
   };
-  return row_task(std::move(source),
+  return row_task({.task = "languages", .read = rows, .files = {path}},
                   {.inputs = {"word"},
                    .target = "language",
                    .tokens = TokenKind::characters,

@@ -1,7 +1,6 @@
 // WordNet 3.0 (Miller 1995; Fellbaum 1998): definitions of 117,659 senses. The class of a sense is
 // its lexicographer file, such as noun.animal or verb.motion. Free to use, copy, modify and
 // distribute; Princeton University, see /usr/share/doc/wordnet-base/copyright.
-#include <array>
 #include <charconv>
 #include <filesystem>
 
@@ -12,22 +11,14 @@
 namespace xgrad {
 
 // By number of the lexicographer file, lexnames(5WN).
-constexpr std::array<const char*, 45> kClasses = {
-    "adj.all",          "adj.pert",           "adv.all",
-    "noun.Tops",        "noun.act",           "noun.animal",
-    "noun.artifact",    "noun.attribute",     "noun.body",
-    "noun.cognition",   "noun.communication", "noun.event",
-    "noun.feeling",     "noun.food",          "noun.group",
-    "noun.location",    "noun.motive",        "noun.object",
-    "noun.person",      "noun.phenomenon",    "noun.plant",
-    "noun.possession",  "noun.process",       "noun.quantity",
-    "noun.relation",    "noun.shape",         "noun.state",
-    "noun.substance",   "noun.time",          "verb.body",
-    "verb.change",      "verb.cognition",     "verb.communication",
-    "verb.competition", "verb.consumption",   "verb.contact",
-    "verb.creation",    "verb.emotion",       "verb.motion",
-    "verb.perception",  "verb.possession",    "verb.social",
-    "verb.stative",     "verb.weather",       "adj.ppl"};
+static const std::vector<std::string_view> kClasses = words(
+    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute "
+    "noun.body noun.cognition noun.communication noun.event noun.feeling noun.food noun.group "
+    "noun.location noun.motive noun.object noun.person noun.phenomenon noun.plant "
+    "noun.possession noun.process noun.quantity noun.relation noun.shape noun.state "
+    "noun.substance noun.time verb.body verb.change verb.cognition verb.communication "
+    "verb.competition verb.consumption verb.contact verb.creation verb.emotion verb.motion "
+    "verb.perception verb.possession verb.social verb.stative verb.weather adj.ppl");
 
 /// Parses a line of a data file: offset, number of the lexicographer file, ... | definition.
 static void add_sense(const std::string& place, std::string_view line, Table& table) {
@@ -40,7 +31,7 @@ static void add_sense(const std::string& place, std::string_view line, Table& ta
                    ": is not a sense such as \"00001740 03 n ... | definition\"");
   std::string_view text = line.substr(bar + 3);
   text = text.substr(0, text.find('"'));  // drop the examples after the definition
-  table.rows.push_back({std::string(text), kClasses[number]});
+  table.rows.push_back({std::string(text), std::string(kClasses[number])});
 }
 
 static Table read(const std::string& folder, bool all) {
@@ -61,13 +52,11 @@ static Table read(const std::string& folder, bool all) {
 }
 
 static std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
-  RowSource source;
-  source.task = "wordnet";
-  source.files = {get_string(options, "path")};
-  source.read = [options](Split) {
-    return rows_of(read(get_string(options, "path"), get_string(options, "senses") == "all"));
+  const std::string path = get_string(options, "path");
+  const auto rows = [path, all = get_string(options, "senses") == "all"](Split) {
+    return rows_of(read(path, all));
   };
-  return row_task(std::move(source),
+  return row_task({.task = "wordnet", .read = rows, .files = {path}},
                   {.inputs = {"definition"},
                    .target = "class",
                    .tokens = TokenKind::plain_words,

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
@@ -8,155 +10,85 @@ namespace xgrad {
 
 namespace {
 
-enum Word : std::int32_t {
-  walk,
-  look,
-  run,
-  jump,
-  turn,
-  left,
-  right,
-  opposite,
-  around,
-  twice,
-  thrice,
-  both,
-  after,
-  slot
-};
+enum Word : std::int32_t { walk, look, run, jump, turn, left, right, opposite, around };
+enum Link : std::int32_t { twice = 9, thrice, both, after, slot };  // behind phrases
 // The first four actions are those of the first four words.
 enum Action : std::int32_t { left_turn = 4, right_turn, none };
 
-// The actions of a phrase such as "walk opposite left". `at` moves behind the phrase; null if there
-// is none.
-bool read_phrase(const Tokens& ids, std::size_t& at, Tokens& actions) {
-  const auto is = [&](Word first, Word last) {
-    return at < ids.size() && ids[at] >= first && ids[at] <= last;
-  };
-  if (!is(walk, turn)) return false;
-  const std::int32_t verb = ids[at++];
-  const bool is_opposite = is(opposite, opposite), is_around = is(around, around);
-  at += is_opposite || is_around;
-  if (!is(left, right)) {
-    if (verb != turn) actions.push_back(verb);
-    return verb != turn && !is_opposite && !is_around;
-  }
-  const std::int32_t direction = ids[at++] == left ? left_turn : right_turn;
-  for (int times = is_around ? 4 : 1; times > 0; --times) {
-    actions.insert(actions.end(), is_opposite ? 2 : 1, direction);
-    if (verb != turn) actions.push_back(verb);
-  }
-  return true;
-}
-
-// The same of a phrase that may be repeated.
-bool read_sentence(const Tokens& ids, std::size_t& at, Tokens& actions) {
-  Tokens phrase;
-  if (!read_phrase(ids, at, phrase)) return false;
-  const bool has_count = at < ids.size() && (ids[at] == twice || ids[at] == thrice);
-  const int times = !has_count ? 1 : ids[at] == twice ? 2 : 3;
-  at += has_count;
-  for (int i = 0; i < times; ++i) actions.insert(actions.end(), phrase.begin(), phrase.end());
-  return true;
-}
-
-// The actions of a command, which ends before the slots. Throws DataError.
-Tokens actions_of(const Tokens& ids) {
-  std::size_t at = 0;
-  Tokens first, second;
-  bool is_good = read_sentence(ids, at, first);
-  if (is_good && at < ids.size() && (ids[at] == both || ids[at] == after)) {
-    const bool is_after = ids[at++] == after;
-    is_good = read_sentence(ids, at, second);
-    if (is_after) first.swap(second);
-  }
-  is_good = is_good && std::count(ids.begin() + std::ptrdiff_t(at), ids.end(), slot) ==
-                           std::ptrdiff_t(ids.size() - at);
-  check<DataError>(is_good, "expected a command, as in walk left twice, and then only _");
+Tokens joined(Tokens first, const Tokens& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
 
+// A sequence of words, and the actions that it stands for.
+struct Command {
+  Tokens words, actions;
+
+  // The command with words behind it, which takes its actions so often.
+  Command repeated(const Tokens& more, int times) const {
+    Command result{joined(words, more), {}};
+    for (; times > 0; --times) result.actions = joined(std::move(result.actions), actions);
+    return result;
+  }
+};
+
 // All commands of the grammar.
-std::vector<Tokens> all_commands(bool with_around) {
-  std::vector<Tokens> phrases;
+std::vector<Command> all_commands() {
+  std::vector<Command> phrases;
   for (std::int32_t verb = walk; verb <= turn; ++verb) {
-    if (verb != turn) phrases.push_back({verb});
+    const Tokens own = verb == turn ? Tokens() : Tokens{verb};
+    if (verb != turn) phrases.push_back({{verb}, own});
     for (const std::int32_t direction : {left, right}) {
-      phrases.push_back({verb, direction});
-      phrases.push_back({verb, opposite, direction});
-      if (with_around) phrases.push_back({verb, around, direction});
+      const std::int32_t turns = direction == left ? left_turn : right_turn;
+      const Tokens once = joined({turns}, own);
+      phrases.push_back({{verb, direction}, once});
+      phrases.push_back({{verb, opposite, direction}, joined({turns}, once)});
+      phrases.push_back(Command{{verb, around, direction}, once}.repeated({}, 4));
     }
   }
-  std::vector<Tokens> sentences = phrases;
-  for (const std::int32_t count : {twice, thrice}) {
-    for (Tokens phrase : phrases) {
-      phrase.push_back(count);
-      sentences.push_back(std::move(phrase));
-    }
-  }
-  std::vector<Tokens> commands = sentences;
-  for (const Tokens& first : sentences) {
+  std::vector<Command> commands = phrases;
+  for (const Command& phrase : phrases) commands.push_back(phrase.repeated({twice}, 2));
+  for (const Command& phrase : phrases) commands.push_back(phrase.repeated({thrice}, 3));
+  const std::vector<Command> sentences = commands;
+  for (const Command& first : sentences) {
     for (const std::int32_t word : {both, after}) {
-      for (const Tokens& second : sentences) {
-        commands.push_back(first);
-        commands.back().push_back(word);
-        commands.back().insert(commands.back().end(), second.begin(), second.end());
+      for (const Command& second : sentences) {
+        commands.push_back({joined(joined(first.words, {word}), second.words),
+                            word == both ? joined(first.actions, second.actions)
+                                         : joined(second.actions, first.actions)});
       }
     }
   }
   return commands;
 }
 
-// The split of an input if commands with a part are held out for the test: training and validation
-// see none of them.
-Split split_without(bool is_held_out, const Tokens& ids) {
-  if (is_held_out) return Split::test;
-  return split_of(ids) == Split::validation ? Split::validation : Split::train;
+// The actions of a command, behind which there may be slots. Throws DataError.
+const Tokens& actions_of(Tokens ids) {
+  static const std::map<Tokens, Tokens> actions = [] {
+    std::map<Tokens, Tokens> all;
+    for (Command& command : all_commands()) {
+      all.emplace(std::move(command.words), std::move(command.actions));
+    }
+    return all;
+  }();
+  while (!ids.empty() && ids.back() == slot) ids.pop_back();
+  const auto found = actions.find(ids);
+  check<DataError>(found != actions.end(),
+                   "expected a command, as in walk left twice, and then only _");
+  return found->second;
 }
 
-void hold_out(const std::string& what, std::size_t outputs, Synthetic& task) {
-  if (what == "jump") {
-    task.split = [](const Example& input) {
-      const bool jumps = std::count(input.ids.begin(), input.ids.end(), jump) > 0;
-      if (jumps && input.ids[1] == slot) return Split::train;
-      return split_without(jumps, input.ids);
-    };
-  } else if (what == "length") {
-    const std::size_t most = outputs == 48 ? 22 : 8;
-    task.split = [most](const Example& input) {
-      return split_without(actions_of(input.ids).size() > most, input.ids);
-    };
-  }
-}
-
-Synthetic describe(const Options& options) {
-  const bool with_around = get_bool(options, "around");
-  const std::string& held_out = get_string(options, "held_out");
-  const std::size_t outputs = with_around ? 48 : 18;
-  const auto commands = std::make_shared<std::vector<Tokens>>(all_commands(with_around));
-  const auto padded = [outputs](Tokens ids) {
-    ids.resize(outputs, slot);
-    return Example{.ids = std::move(ids)};
+// The rule by which splits hold out commands; training and validation see none of those.
+std::function<Split(const Example&)> split_rule(const std::string& held_out, std::size_t outputs) {
+  if (held_out == "none") return {};
+  return [by_length = held_out == "length", most = outputs == 48 ? 22u : 8u](const Example& input) {
+    const bool jumps = std::ranges::count(input.ids, jump) > 0;
+    if (by_length ? actions_of(input.ids).size() > most : jumps && input.ids[1] != slot) {
+      return Split::test;
+    }
+    if (!by_length && jumps) return Split::train;
+    return split_of(input) == Split::validation ? Split::validation : Split::train;
   };
-  Synthetic task;
-  task.shape.token_names = {"walk",     "look",   "run",   "jump",   "turn", "left",  "right",
-                            "opposite", "around", "twice", "thrice", "and",  "after", "_"};
-  task.shape.class_names = {"WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN", "-"};
-  task.shape.max_length = outputs;
-  task.draw = [=](const Rng& rng) {
-    if (held_out == "jump" && rng.below(10, 1) == 0) return padded({jump});
-    return padded((*commands)[rng.below(commands->size(), 0)]);
-  };
-  task.solve = [outputs](const Tokens& ids) {
-    check<DataError>(ids.size() == outputs, "there are ", ids.size(), " tokens, expected ", outputs,
-                     ": a command, and then _");
-    Tokens actions = actions_of(ids);
-    actions.resize(outputs, none);
-    return actions;
-  };
-  hold_out(held_out, outputs, task);
-  return task;
 }
 
 }  // namespace
@@ -164,6 +96,37 @@ Synthetic describe(const Options& options) {
 // SCAN (Lake and Baroni 2018) for encoders: output i is action i, so a command is followed by slots
 // up to the longest sequence of actions.
 TaskEntry scan_task() {
+  const auto describe = [](const Options& options) {
+    const bool with_around = get_bool(options, "around");
+    const std::string& held_out = get_string(options, "held_out");
+    const std::size_t outputs = with_around ? 48 : 18;
+    const auto inputs = std::make_shared<std::vector<Tokens>>();
+    for (Command& command : all_commands()) {
+      if (!with_around && std::ranges::count(command.words, around) > 0) continue;
+      command.words.resize(outputs, slot);
+      inputs->push_back(std::move(command.words));
+    }
+    const Tokens jumps = joined({jump}, Tokens(outputs - 1, slot));
+    const auto jumping = std::size_t(std::ranges::find(*inputs, jumps) - inputs->begin());
+    Synthetic task;
+    task.shape.token_names = {"walk",     "look",   "run",   "jump",   "turn", "left",  "right",
+                              "opposite", "around", "twice", "thrice", "and",  "after", "_"};
+    task.shape.class_names = {"WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN", "-"};
+    task.shape.max_length = outputs;
+    task.draw = [=](const Rng& rng) {
+      const bool only_jump = held_out == "jump" && rng.below(10, 1) == 0;
+      return Example{.ids = (*inputs)[only_jump ? jumping : rng.below(inputs->size(), 0)]};
+    };
+    task.solve = [outputs](const Tokens& ids) {
+      check<DataError>(ids.size() == outputs, "there are ", ids.size(), " tokens, expected ",
+                       outputs, ": a command, and then _");
+      Tokens actions = actions_of(ids);
+      actions.resize(outputs, none);
+      return actions;
+    };
+    task.split = split_rule(held_out, outputs);
+    return task;
+  };
   return synthetic_task(
       {.name = "scan",
        .summary =

@@ -1,8 +1,5 @@
-#include <xgrad/data/tasks/images/augment.hpp>
-
-#include <algorithm>
-
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 namespace xgrad {
 
@@ -17,20 +14,12 @@ Move random_move(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, i
 
 void move_image(const std::uint8_t* image, int height, int width, const Move& move,
                 const float* table, float* result) {
-  const int first = std::clamp(move.right, 0, width);
-  const int last = std::clamp(width + move.right, 0, width);
-  for (int y = 0; y < height; ++y, result += width) {
-    const int from = y - move.down;
-    if (from < 0 || from >= height) {
-      std::fill_n(result, width, table[0]);
-      continue;
-    }
-    std::fill(result, result + first, table[0]);
-    std::fill(result + last, result + width, table[0]);
-    const std::uint8_t* row = image + from * width;
-    for (int x = first; x < last; ++x) {
-      const int at = x - move.right;
-      result[x] = table[row[move.mirrored ? width - 1 - at : at]];
+  for (int y = 0; y < height; ++y) {
+    const int row = y - move.down;
+    for (int x = 0; x < width; ++x) {
+      const int column = x - move.right, at = move.mirrored ? width - 1 - column : column;
+      const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+      *result++ = table[inside ? image[row * width + at] : 0];
     }
   }
 }

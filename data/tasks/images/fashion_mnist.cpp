@@ -1,5 +1,7 @@
 // Fashion-MNIST (Xiao, Rasul and Vollgraf 2017): 70,000 grey images of clothes, 28 x 28 pixels, in
 // ten classes.
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,11 +15,9 @@
 #include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/tables/vocabulary_and_scales.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/tasks/images/augment.hpp>
-#include <xgrad/data/tasks/images/idx.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/storage/disk/scratch.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad {
 
@@ -38,24 +38,20 @@ const std::uint8_t* bytes_of(const Scratch& scratch) {
   return reinterpret_cast<const std::uint8_t*>(scratch.data());
 }
 
-IdxArray read(const std::string& folder, const std::string& file, std::size_t rank,
-              Fingerprints& known) {
-  const std::string path = (std::filesystem::path(folder) / file).string();
-  check_exists(path, "dataset-fashion-mnist");
-  IdxArray array = read_idx(path, rank);
-  const std::vector<std::uint8_t>& values = array.values;
-  recognise(known, path,
-            stable_hash({reinterpret_cast<const char*>(values.data()), values.size()}));
-  return array;
-}
-
 /// Reads the images and labels of `part`, "train" or "t10k".
 std::shared_ptr<Images> read_images(const std::string& folder, const std::string& part,
                                     Fingerprints& known) {
   const std::string image_file = part + "-images-idx3-ubyte.gz";
   const std::string label_file = part + "-labels-idx1-ubyte.gz";
-  IdxArray pixels = read(folder, image_file, 3, known);
-  IdxArray labels = read(folder, label_file, 1, known);
+  const auto read = [&](const std::string& file, std::size_t rank) {
+    const std::string path = (std::filesystem::path(folder) / file).string();
+    check_exists(path, "dataset-fashion-mnist");
+    IdxArray array = read_idx(path, rank);
+    const char* bytes = reinterpret_cast<const char*>(array.values.data());
+    recognise(known, path, stable_hash({bytes, array.values.size()}));
+    return array;
+  };
+  const IdxArray pixels = read(image_file, 3), labels = read(label_file, 1);
   const auto& extents = pixels.extents;
   check<DataError>(extents[1] == kSide && extents[2] == kSide, folder, "/", image_file,
                    ": images are ", extents[1], " x ", extents[2], ", expected 28 x 28");
@@ -69,10 +65,10 @@ std::shared_ptr<Images> read_images(const std::string& folder, const std::string
                             " is ", int(*wrong), ", must be below ", kClasses);
   }
   const auto images = std::make_shared<Images>();
-  for (const auto& [from, to] : {std::pair(&pixels, &images->pixels), {&labels, &images->labels}}) {
-    to->append(from->values.data(), from->values.size());
-    to->finish();
-  }
+  images->pixels.append(pixels.values.data(), pixels.values.size());
+  images->labels.append(labels.values.data(), labels.values.size());
+  images->pixels.finish();
+  images->labels.finish();
   return images;
 }
 
@@ -181,19 +177,18 @@ class FashionMnist final : public Task {
     std::istringstream lines(text);
     std::array<std::string, 5> line;
     for (std::string& each : line) std::getline(lines, each);
-    const auto images = [&](std::size_t first) {
-      return std::shared_ptr<Images>(new Images{Scratch(line[first]), Scratch(line[first + 1])});
-    };
-    const auto train = images(0), test = images(2);
+    std::array<std::shared_ptr<Images>, 2> images;
+    for (std::size_t i : {0u, 1u}) {
+      images[i].reset(new Images{Scratch(line[2 * i]), Scratch(line[2 * i + 1])});
+    }
     adopt(line[4]);
-    train_ = train;
-    test_ = test;
+    images_ = images;
   }
 
   // Reads images only when needed, since parsing needs no files. All data sets share them.
   std::shared_ptr<Images> load(bool test) const {
     const std::lock_guard lock(mutex_);
-    auto& images = test ? test_ : train_;
+    auto& images = images_[test];
     if (!images) {
       images = read_images(get_string(options_, "path"), test ? "t10k" : "train", files_);
     }
@@ -220,7 +215,7 @@ class FashionMnist final : public Task {
   Options options_;
   std::uint64_t seed_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<Images> train_, test_;
+  mutable std::array<std::shared_ptr<Images>, 2> images_;  // for training, for the test
   mutable Fingerprints files_;
 };
 

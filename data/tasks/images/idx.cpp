@@ -1,5 +1,3 @@
-#include <xgrad/data/tasks/images/idx.hpp>
-
 #include <zlib.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 namespace xgrad {
 
@@ -15,39 +14,28 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t(1) << 20;
 
-class Gzip {
- public:
-  explicit Gzip(const std::string& path) : path_(path) {
-    errno = 0;
-    file_.reset(gzopen(path.c_str(), "rb"));
-    if (!file_) fail("cannot be opened: ", errno ? std::strerror(errno) : "out of memory");
-    gzbuffer(file_.get(), 1 << 17);
-  }
-
+// A gzipped or plain file.
+struct Gzip {
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    detail::fail<DataError>(path_, ": ", parts...);
+    detail::fail<DataError>(path, ": ", parts...);
   }
 
-  /// Reads up to n bytes; fewer only at the end of the file.
-  std::size_t read(void* target, std::size_t n) {
-    const int count = gzread(file_.get(), target, unsigned(n));
+  // Reads up to n bytes; fewer only at the end of the file.
+  std::size_t read(void* target, std::size_t n) const {
+    const int count = gzread(file.get(), target, unsigned(n));
     int error = Z_OK;
-    const char* reason = gzerror(file_.get(), &error);
+    const char* reason = gzerror(file.get(), &error);
     if (error == Z_BUF_ERROR) fail("the file is cut off");
     if (count < 0 || error != Z_OK) fail("the file is damaged: ", reason);
     return std::size_t(count);
   }
 
- private:
-  struct Close {
-    void operator()(gzFile_s* file) const { gzclose_r(file); }
-  };
-  std::string path_;
-  std::unique_ptr<gzFile_s, Close> file_;
+  const std::string& path;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file{gzopen(path.c_str(), "rb"), gzclose_r};
 };
 
-std::vector<std::size_t> read_extents(Gzip& file, std::size_t rank) {
+std::vector<std::size_t> read_extents(const Gzip& file, std::size_t rank) {
   std::vector<std::uint8_t> head(4 + 4 * rank);
   const std::size_t count = file.read(head.data(), head.size());
   const std::uint8_t magic[4] = {0, 0, 8, std::uint8_t(rank)};
@@ -66,7 +54,10 @@ std::vector<std::size_t> read_extents(Gzip& file, std::size_t rank) {
 }  // namespace
 
 IdxArray read_idx(const std::string& path, std::size_t rank) {
-  Gzip file(path);
+  errno = 0;
+  const Gzip file{path};
+  if (!file.file) file.fail("cannot be opened: ", errno ? std::strerror(errno) : "out of memory");
+  gzbuffer(file.file.get(), 1 << 17);
   IdxArray array;
   array.extents = read_extents(file, rank);
   std::size_t size = 1;

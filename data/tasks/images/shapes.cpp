@@ -1,15 +1,12 @@
-#include <array>
+#include <iterator>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
-constexpr std::size_t kSide = 5, kClasses = 4;
-
-constexpr std::array<const char*, kClasses> kNames = {"square", "plus", "cross", "diamond"};
-// The pixels of each shape, row by row; # is bright.
-constexpr std::array<const char*, kClasses> kShapes = {
+constexpr std::size_t kSide = 5;
+// The pixels of each shape, row by row; # is bright: a square, a plus, a cross and a diamond.
+constexpr const char* kShapes[] = {
     "######...##...##...######",
     "..#....#..#####..#....#..",
     "#...#.#.#...#...#.#.#...#",
@@ -20,7 +17,7 @@ constexpr std::array<const char*, kClasses> kShapes = {
 static Example draw(const Rng& rng, std::size_t size) {
   const Rng place = rng / "place";
   const auto pixels = (rng / "pixels").uniforms(size * size);
-  const std::size_t shape = place.below(kClasses, 0);
+  const std::size_t shape = place.below(std::size(kShapes), 0);
   const std::size_t top = place.below(size - kSide + 1, 1), left = place.below(size - kSide + 1, 2);
   Example example;
   example.features.reserve(size * size);
@@ -34,19 +31,19 @@ static Example draw(const Rng& rng, std::size_t size) {
   return example;
 }
 
-static Synthetic describe(const Options& options) {
-  const auto size = get_size(options, "size");
-  Synthetic task;
-  task.shape.input = InputKind::image;
-  task.shape.output = OutputKind::sequence;
-  task.shape.height = task.shape.width = size;
-  task.shape.channels = 1;
-  task.shape.class_names.assign(kNames.begin(), kNames.end());
-  task.draw = [size](const Rng& rng) { return draw(rng, size); };
-  return task;
-}
-
 TaskEntry shapes_task() {
+  const auto describe = [](const Options& options) {
+    const auto size = get_size(options, "size");
+    Synthetic task;
+    task.shape = {.input = InputKind::image,
+                  .output = OutputKind::sequence,
+                  .height = size,
+                  .width = size,
+                  .channels = 1,
+                  .class_names = {"square", "plus", "cross", "diamond"}};
+    task.draw = [size](const Rng& rng) { return draw(rng, size); };
+    return task;
+  };
   return synthetic_task(
       {.name = "shapes",
        .summary = "Name the bright shape in a small image with noise.",

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/synthetic/chain.hpp>
 
 namespace xgrad {
@@ -52,31 +52,9 @@ std::vector<double> posterior(const std::vector<float>& x, const Sizes& sizes) {
   }
   const double highest = *std::max_element(score.begin(), score.end());
   double total = 0;
-  for (double& s : score) total += s = std::exp(s - highest);
+  for (double& s : score) total += s = portable::exp(s - highest);
   for (double& s : score) s /= total;
   return score;
-}
-
-Synthetic::Best best(const std::vector<float>& x, const Sizes& sizes) {
-  Synthetic::Best sum;
-  for (double p : posterior(x, sizes)) {
-    const double either[] = {p, 1 - p};
-    add_best_guess(either, 2, sum);
-  }
-  return sum;
-}
-
-Synthetic describe(const Options& options) {
-  const Sizes sizes{get_size(options, "vectors"), get_size(options, "features"),
-                    get_double(options, "spread")};
-  Synthetic task;
-  task.shape.input = InputKind::vectors;
-  task.shape.max_length = sizes.vectors;
-  task.shape.features = sizes.features;
-  task.shape.class_names = {"usual", "odd"};
-  task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
-  task.best = [sizes](const Example& input) { return best(input.features, sizes); };
-  return task;
 }
 
 }  // namespace
@@ -84,6 +62,25 @@ Synthetic describe(const Options& options) {
 // A set has no order. A model without positions suits it: its answer for a vector does not depend
 // on the vector's position.
 TaskEntry anomaly_task() {
+  const auto describe = [](const Options& options) {
+    const Sizes sizes{get_size(options, "vectors"), get_size(options, "features"),
+                      get_double(options, "spread")};
+    Synthetic task;
+    task.shape = {.input = InputKind::vectors,
+                  .max_length = sizes.vectors,
+                  .class_names = {"usual", "odd"},
+                  .features = sizes.features};
+    task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
+    task.best = [sizes](const Example& input) {
+      Synthetic::Best sum;
+      for (double p : posterior(input.features, sizes)) {
+        const double either[] = {p, 1 - p};
+        add_best_guess(either, 2, sum);
+      }
+      return sum;
+    };
+    return task;
+  };
   return synthetic_task(
       {.name = "anomaly",
        .summary = "Find the odd vector in a set: the others are drawn around one centre, it around "

@@ -97,8 +97,16 @@ class Run:
 def _run(call, *arguments, on_step, quiet):
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step: expected a function, got {type(on_step).__name__}")
-    outcome = call(*arguments, on_step, quiet)
-    return Run(outcome["directory"], stopped=outcome["stopped"], seconds=outcome["seconds"], claims=outcome["claims"])
+    directory, signal, by_hook, seconds, claims = call(*arguments, on_step, quiet)
+    claims = [dict(zip(("claim", "found", "holds"), claim, strict=True)) for claim in claims]
+    return Run(directory, stopped=_reason(signal, by_hook), seconds=seconds, claims=claims)
+
+
+def _reason(number, by_hook):
+    import signal  # here, like base64 above
+    if number == 0 or by_hook:
+        return "on_step" if number else None
+    return "train.max_seconds" if number == signal.SIGALRM else signal.Signals(number).name
 
 
 def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Mapping[str, Arrays] | None = None,
@@ -173,7 +181,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     axes = [f"{key}={config.literal(list(values))}" for key, values in over.items()]
     code, said = _core._sweep(file, words, axes, str(out), jobs or 0, str(COMMAND), quiet)
     if code >= 128:
-        import signal  # here, like base64 above
+        import signal
         signal.raise_signal(code - 128)  # as before the sweep: Ctrl-C raises KeyboardInterrupt
         raise KeyboardInterrupt
     if code not in (0, 1):

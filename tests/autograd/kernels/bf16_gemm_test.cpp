@@ -31,35 +31,36 @@ namespace {
 // that it emulates them with, if it does.
 struct Kernel {
   std::string name;
-  detail::PackedGemm<float, Bf16> run, run_packed;
-  detail::PackedGemm<float> of_float;
+  PackedGemm<float, Bf16> run, run_packed;
+  PackedGemm<float> of_float;
 };
 
-template <detail::PackedGemm<float, Bf16> run>
-Kernel kernel(const std::string& name, detail::PackedGemm<float> of_float) {
+template <PackedGemm<float, Bf16> run>
+Kernel kernel(const std::string& name, PackedGemm<float> of_float) {
   return {name, run, packed_before<float, Bf16, run>, of_float};
 }
 
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> all = {kernel<detail::packed_gemm_baseline<float, Bf16>>(
-      "baseline", detail::packed_gemm_baseline<float>)};
+  std::vector<Kernel> all = {kernel<detail::packed_gemm<detail::Baseline, float, Bf16>>(
+      "baseline", detail::packed_gemm<detail::Baseline, float>)};
 #if defined(__x86_64__)
   if (cpu() >= Cpu::avx2) {
-    all.push_back(
-        kernel<detail::packed_gemm_avx2<float, Bf16>>("avx2", detail::packed_gemm_avx2<float>));
+    all.push_back(kernel<detail::packed_gemm<detail::Avx2, float, Bf16>>(
+        "avx2", detail::packed_gemm<detail::Avx2, float>));
   }
   if (cpu() >= Cpu::avx512) {
-    all.push_back(kernel<detail::packed_gemm_avx512<float, Bf16>>(
-        "avx512", detail::packed_gemm_avx512<float>));
+    all.push_back(kernel<detail::packed_gemm<detail::Avx512, float, Bf16>>(
+        "avx512", detail::packed_gemm<detail::Avx512, float>));
   }
   if (cpu() >= Cpu::avx512_bf16) {
-    all.push_back(kernel<detail::packed_gemm_avx512_bf16>("avx512_bf16", nullptr));
+    all.push_back(kernel<detail::packed_gemm<detail::Avx512Bf16, float, Bf16>>(
+        "avx512_bf16", detail::packed_gemm<detail::Avx512, float>));
   }
 #endif
 #if defined(__x86_64__)
   if (cpu() >= Cpu::avx512) {
     provide_amx();
-    all.push_back(kernel<detail::packed_gemm_amx>("amx", nullptr));
+    all.push_back(kernel<detail::packed_gemm<detail::Amx, float, Bf16>>("amx", nullptr));
   }
 #endif
   return all;

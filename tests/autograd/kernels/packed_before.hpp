@@ -9,8 +9,12 @@
 
 namespace xgrad::test {
 
+/// A kernel of detail::packed_gemm().
+template <class T, class In = T>
+using PackedGemm = void (*)(const detail::Product<T, In>&, void* scratch);
+
 /// Packs B by a product without rows, and then multiplies without B.
-template <class T, class In, detail::PackedGemm<T, In> kernel>
+template <class T, class In, PackedGemm<T, In> kernel>
 void packed_before(const detail::Product<T, In>& product, void* scratch) {
   std::vector<T, Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k),
                                       std::numeric_limits<T>::quiet_NaN());

@@ -27,21 +27,23 @@ static_assert(detail::divide_up(0, 16) == 0 && detail::divide_up(17, 16) == 2);
 template <class T>
 struct Kernel {
   std::string name;
-  detail::PackedGemm<T> run, run_packed;  // with B packed before
+  test::PackedGemm<T> run, run_packed;  // with B packed before
 };
 
-template <class T, detail::PackedGemm<T> run>
+template <class T, test::PackedGemm<T> run>
 Kernel<T> kernel(const std::string& name) {
   return {name, run, test::packed_before<T, T, run>};
 }
 
 template <class T>
 std::vector<Kernel<T>> kernels() {
-  std::vector<Kernel<T>> all = {kernel<T, detail::packed_gemm_baseline<T>>("baseline")};
+  std::vector<Kernel<T>> all = {kernel<T, detail::packed_gemm<detail::Baseline, T>>("baseline")};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx")) all.push_back(kernel<T, detail::packed_gemm_avx<T>>("avx"));
-  if (cpu() >= Cpu::avx2) all.push_back(kernel<T, detail::packed_gemm_avx2<T>>("avx2"));
-  if (cpu() >= Cpu::avx512) all.push_back(kernel<T, detail::packed_gemm_avx512<T>>("avx512"));
+  if (__builtin_cpu_supports("avx"))
+    all.push_back(kernel<T, detail::packed_gemm<detail::Avx, T>>("avx"));
+  if (cpu() >= Cpu::avx2) all.push_back(kernel<T, detail::packed_gemm<detail::Avx2, T>>("avx2"));
+  if (cpu() >= Cpu::avx512)
+    all.push_back(kernel<T, detail::packed_gemm<detail::Avx512, T>>("avx512"));
 #endif
   return all;
 }
@@ -253,8 +255,8 @@ TYPED_TEST(PackedGemm, BaselineHasTheSameBitsWithAvx) {
                         TypeParam(0.3)};
       x.fill();
       Case<TypeParam> y = x;
-      detail::packed_gemm_baseline<TypeParam>(x.product(), scratch());
-      detail::packed_gemm_avx<TypeParam>(y.product(), scratch());
+      detail::packed_gemm<detail::Baseline>(x.product(), scratch());
+      detail::packed_gemm<detail::Avx>(y.product(), scratch());
       ASSERT_EQ(x.c, y.c) << x.text();
     }
   }

@@ -1,5 +1,5 @@
 // Plain text as rows, and texts as examples of next tokens.
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>

@@ -1,4 +1,4 @@
-#include <xgrad/layers/attention/head_diversity.hpp>
+#include <xgrad/layers/attention/metrics.hpp>
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include <xgrad/layers/attention/attention.hpp>
-#include <xgrad/layers/attention/metrics.hpp>
 
 #include "layers/models.hpp"
 #include "support/gradients.hpp"

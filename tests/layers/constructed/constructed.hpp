@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "support/tensors.hpp"
 

@@ -1,12 +1,11 @@
 // Decoding with kept keys and values: the bits of a pass over all tokens, at a cost that grows by
 // the same amount with each token.
-#include <xgrad/layers/models/decoding.hpp>
+#include <xgrad/layers/models/generate.hpp>
 
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/memory/counters.hpp>
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "layers/models.hpp"
 #include "support/gradients.hpp"

@@ -1,6 +1,6 @@
 // The model that writes sequences: against PyTorch's nn.Transformer, under the gradient check, and
 // what must hold for any decoder.
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -74,7 +74,9 @@ TEST(Encoder, S1_7_LinearGeluDropoutLinearDropout) {
 TEST(Encoder, DropoutActsOnWhatIsAdded) {
   for (const NormOrder norm : {NormOrder::pre, NormOrder::sandwich, NormOrder::none}) {
     Parameters<double> parameters(1);
-    const Residual<double> residual(parameters.root() / "b", 1, {6, norm, {}, 0.5});
+    EncoderOptions o = options(norm);
+    o.dropout = 0.5;
+    const Residual<double> residual(parameters.root() / "b", 1, o);
     const Variable<double> x(random_tensor({2, 5, 6}, kRng));
     const auto square = [](const Variable<double>& v) { return mul(v, v); };
     const Tensor<double> plain = residual(x, nullptr, {}, square).value();

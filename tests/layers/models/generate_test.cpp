@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "support/tensors.hpp"
 

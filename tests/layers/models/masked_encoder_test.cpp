@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "support/gradients.hpp"
 

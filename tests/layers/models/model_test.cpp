@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
-#include <xgrad/layers/patches.hpp>
+#include <xgrad/layers/embedding.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include "layers/models.hpp"
 #include "support/gradients.hpp"

@@ -1,4 +1,4 @@
-#include <xgrad/layers/models/window_mlp.hpp>
+#include <xgrad/layers/models/models.hpp>
 
 #include <gtest/gtest.h>
 

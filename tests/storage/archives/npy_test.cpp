@@ -8,7 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 namespace {

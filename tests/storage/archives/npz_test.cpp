@@ -7,9 +7,8 @@
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/storage/archives/npy.hpp>
-#include <xgrad/storage/archives/npz.hpp>
 #include <xgrad/storage/archives/zip.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 namespace {

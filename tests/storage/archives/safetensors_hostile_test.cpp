@@ -9,7 +9,7 @@
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace xgrad {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include <xgrad/storage/archives/safetensors.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {

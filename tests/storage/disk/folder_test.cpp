@@ -26,11 +26,11 @@ TEST(Folder, WritesWhereItHasBeenMovedTo) {
   const Folder folder(directory / "run");
   folder.make_folder("inner");
   const Folder inner(folder, "inner");
-  EXPECT_TRUE(folder.is_at_path());
+  EXPECT_EQ(folder.present_path(), directory / "run");
   fs::rename(directory / "run", directory / "moved");
-  EXPECT_FALSE(folder.is_at_path());
+  EXPECT_EQ(folder.present_path(), fs::canonical(directory / "moved"));
   fs::create_directory(directory / "run");
-  EXPECT_FALSE(folder.is_at_path());
+  EXPECT_EQ(folder.present_path(), fs::canonical(directory / "moved"));
 
   folder.append("log", "one");
   folder.append("log", "two");

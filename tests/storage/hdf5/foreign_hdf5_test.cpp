@@ -5,9 +5,9 @@
 #include <functional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 #include <data/tables/whole_table.hpp>

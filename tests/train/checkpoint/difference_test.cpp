@@ -1,4 +1,4 @@
-#include <xgrad/train/checkpoint/difference.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include <gtest/gtest.h>
 

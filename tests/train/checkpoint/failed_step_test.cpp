@@ -1,5 +1,5 @@
 // The contents of a failed step's file, and its replay.
-#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 

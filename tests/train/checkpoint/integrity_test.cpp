@@ -14,7 +14,6 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 
 namespace xgrad {

@@ -1,4 +1,4 @@
-#include <xgrad/train/export/naming.hpp>
+#include <xgrad/train/export/export.hpp>
 
 #include <gtest/gtest.h>
 

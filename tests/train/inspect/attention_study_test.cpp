@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 
 #include "support/gradients.hpp"
+#include "support/tensors.hpp"
 
 namespace xgrad {
 namespace {
@@ -25,8 +27,8 @@ struct Small {
     for (int step = 0; step < 30; ++step) trainer.train_step();
   }
   AttentionStudy study(std::size_t examples) const {
-    return study_attention(trainer.model(), trainer.parameters(), *test, shape, Objective{}, 16,
-                           examples);
+    return study_attention(trainer.model(), trainer.parameters(),
+                           {Subset(*test, examples), shape, 16}, Objective{});
   }
 };
 
@@ -52,8 +54,8 @@ TEST(AttentionStudy, AHeadIsWorthWhatIsLostWithoutItsColumns) {
 TEST(AttentionStudy, SilencesHeadsOfSeveralLayersTogether) {
   const Small small;
   const auto silenced = [&](const std::vector<Head>& heads) {
-    return silence_heads(small.trainer.model(), small.trainer.parameters(), *small.test,
-                         small.shape, Objective{}, 16, 50, heads);
+    return silence_heads(small.trainer.model(), small.trainer.parameters(),
+                         {*small.test, small.shape, 16}, Objective{}, heads);
   };
   const SilencedHeads result = silenced({{0, 2}, {1, 0}, {1, 1}});
   EXPECT_EQ(result.examples, 50u);
@@ -84,7 +86,7 @@ TEST(AttentionStudy, KnowsTheHeadsOfADecoder) {
   const auto test = trainer.task().dataset(Split::test);
   const TaskShape shape = trainer.task().shape();
   const auto study =
-      study_attention(trainer.model(), trainer.parameters(), *test, shape, Objective{}, 16, 50);
+      study_attention(trainer.model(), trainer.parameters(), {*test, shape, 16}, Objective{});
   const std::string cross = "decoder.layers.0.multihead_attn";
   ASSERT_EQ(study.layers.size(), 3u);
   EXPECT_EQ(study.layers[0].path, "encoder.layers.0.self_attn");
@@ -109,8 +111,8 @@ TEST(AttentionStudy, KnowsTheHeadsOfADecoder) {
   }
   EXPECT_NEAR(study.layers[2].metrics.entropy(1), entropy / outputs, 1e-5);
 
-  const SilencedHeads silenced = silence_heads(trainer.model(), trainer.parameters(), *test, shape,
-                                               Objective{}, 16, 50, {{2, 1}});
+  const SilencedHeads silenced = silence_heads(trainer.model(), trainer.parameters(),
+                                               {*test, shape, 16}, Objective{}, {{2, 1}});
   EXPECT_EQ(silenced.without.loss.mean(), study.layers[2].without[1].loss.mean());
   Tensor<float>& weight = trainer.parameters().at(cross + ".out_proj.weight").mutable_value();
   for (std::size_t row = 0; row < 12; ++row) {
@@ -149,6 +151,49 @@ TEST(AttentionStudy, DrawsAMap) {
             "         gr x \n"
             "größer   @@   \n"
             "x        -- **\n");
+}
+
+using Colour = std::vector<std::uint8_t>;
+
+Colour at(const Picture& picture, std::size_t row, std::size_t column) {
+  const auto first = picture.rgb.begin() + std::ptrdiff_t(3 * (row * picture.width + column));
+  return {first, first + 3};
+}
+
+const Colour kWhite = {247, 247, 247}, kBlue = {8, 48, 107};
+
+// One sample of two heads, with two queries and three keys.
+AttentionMap map() {
+  return {"a", test::tensor<double>({1, 2, 2, 3}, {0, 0.125, 0.5, 0.5, 0, 0,  //
+                                                   0, 0, 0, 0, 0.25, 1})};
+}
+
+// A row for each query and a column for each key; a quarter of the largest weight is half as dark.
+TEST(AttentionPicture, OfAHeadHasAPixelForEachWeight) {
+  const Picture picture = head_picture(map(), 0);
+  EXPECT_EQ(picture.width, 3u);
+  EXPECT_EQ(picture.height, 2u);
+  EXPECT_EQ(at(picture, 0, 0), kWhite);
+  EXPECT_EQ(at(picture, 0, 1), (Colour{127, 147, 177}));
+  EXPECT_EQ(at(picture, 0, 2), kBlue);
+  EXPECT_EQ(at(picture, 1, 0), kBlue);
+  EXPECT_EQ(at(head_picture(map(), 1), 1, 1), (Colour{127, 147, 177}));
+}
+
+// Squares of 128 / 3 pixels, and four grey columns between the heads.
+TEST(AttentionPicture, OfAllHeadsHasSquaresSideBySide) {
+  const Picture all = heads_picture(map());
+  EXPECT_EQ(all.width, 2 * 126u + 4);
+  EXPECT_EQ(all.height, 84u);
+  for (std::size_t head : {0, 1}) {
+    const Picture own = head_picture(map(), head);
+    for (std::size_t i = 0; i < 84; ++i) {
+      for (std::size_t j = 0; j < 126; ++j) {
+        ASSERT_EQ(at(all, i, head * 130 + j), at(own, i / 42, j / 42)) << i << ", " << j;
+      }
+      for (std::size_t j = 126; j < 130; ++j) ASSERT_EQ(at(all, i, j), (Colour{160, 160, 160}));
+    }
+  }
 }
 
 }  // namespace

@@ -70,6 +70,15 @@ TEST(Summary, S0_15_ShapesInsideOfAttention) {
   }
 }
 
+// Modules and attentions are those of the first shard, activations those of the whole batch.
+TEST(Summary, S0_15_ShapesOfAShard) {
+  const ModelSummary summary = summarize(config_of(1, 12, 3, {"train.batch=5", "train.shards=2"}));
+  ASSERT_EQ(summary.attentions.size(), 1u);
+  EXPECT_EQ(summary.attentions[0].scores[0], at(summary, "").output[0]);
+  EXPECT_LT(summary.attentions[0].scores[0], 5u);
+  EXPECT_EQ(summary.activations[0].second[0], 5u);
+}
+
 // Outputs attend to inputs: as many queries as outputs, as many keys as inputs.
 TEST(Summary, S0_15_ShapesInsideOfCrossAttention) {
   const Config config = parse_config(

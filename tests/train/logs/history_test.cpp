@@ -6,7 +6,7 @@
 #include <map>
 
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 #include "support/gradients.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 #include "support/tensors.hpp"
 #include "train/metrics/figures.hpp"

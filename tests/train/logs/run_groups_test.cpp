@@ -1,4 +1,4 @@
-#include <xgrad/train/logs/run_groups.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/replay.hpp>
 
 #include "support/checkpoints.hpp"

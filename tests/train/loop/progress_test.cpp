@@ -1,4 +1,4 @@
-#include <xgrad/train/loop/progress.hpp>
+#include <xgrad/train/loop/trainer.hpp>
 
 #include <gtest/gtest.h>
 

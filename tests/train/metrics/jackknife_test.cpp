@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include <xgrad/train/metrics/class_report.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 #include "support/tensors.hpp"
 #include "train/metrics/figures.hpp"

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <map>
 
-#include <xgrad/layers/models/decoding.hpp>
+#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 
 #include "support/source_tree.hpp"
 #include "support/tensors.hpp"

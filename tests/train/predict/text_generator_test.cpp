@@ -1,5 +1,5 @@
 // Sampling: the distribution of what is drawn, and texts that depend on nothing but their seed.
-#include <xgrad/train/predict/text_generator.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>

@@ -23,11 +23,11 @@ TEST(ShardTree, ItsShapeIsFixed) {
 }
 
 TEST(ShardTree, ARangeIsMadeOfItsLargestNodes) {
-  EXPECT_EQ(nodes_of({0, 8}, 8), (std::vector<Range>{{0, 8}}));
-  EXPECT_EQ(nodes_of({1, 8}, 8), (std::vector<Range>{{1, 2}, {2, 4}, {4, 8}}));
-  EXPECT_EQ(nodes_of({3, 6}, 8), (std::vector<Range>{{3, 4}, {4, 6}}));
-  EXPECT_EQ(nodes_of({4, 6}, 6), (std::vector<Range>{{4, 6}}));
-  EXPECT_EQ(nodes_of({2, 2}, 8), (std::vector<Range>{}));
+  EXPECT_EQ(nodes_of({0, 8}, {0, 8}), (std::vector<Range>{{0, 8}}));
+  EXPECT_EQ(nodes_of({1, 8}, {0, 8}), (std::vector<Range>{{1, 2}, {2, 4}, {4, 8}}));
+  EXPECT_EQ(nodes_of({3, 6}, {0, 8}), (std::vector<Range>{{3, 4}, {4, 6}}));
+  EXPECT_EQ(nodes_of({4, 6}, {0, 6}), (std::vector<Range>{{4, 6}}));
+  EXPECT_EQ(nodes_of({2, 2}, {0, 8}), (std::vector<Range>{}));
   EXPECT_TRUE(is_node({4, 5}, 5));
   EXPECT_TRUE(is_node({4, 6}, 6));
   EXPECT_FALSE(is_node({1, 3}, 4));

@@ -23,13 +23,14 @@ std::string row(std::uint64_t step, const std::string& split) {
 TEST(RunDirectory, CutsALogBackToAStep) {
   const test::TemporaryDirectory folder;
   const RunDirectory run = RunDirectory::create(folder.path() + "/run", "x");
-  run.append("metrics.jsonl", row(10, "train"));
-  run.append("metrics.jsonl", row(20, "train"));
-  run.append("metrics.jsonl", row(20, "validation"));
+  run.folder().append("metrics.jsonl", row(10, "train"));
+  run.folder().append("metrics.jsonl", row(20, "train"));
+  run.folder().append("metrics.jsonl", row(20, "validation"));
   const std::string kept = read_file(run.path() + "/metrics.jsonl");
-  run.append("metrics.jsonl", row(20, "test"));
-  run.append("metrics.jsonl", row(30, "train"));
-  run.append("metrics.jsonl", "{\"step\":4");  // a line that was being written when the run died
+  run.folder().append("metrics.jsonl", row(20, "test"));
+  run.folder().append("metrics.jsonl", row(30, "train"));
+  run.folder().append("metrics.jsonl",
+                      "{\"step\":4");  // a line that was being written when the run died
   run.cut_back("metrics.jsonl", 20);
   EXPECT_EQ(read_file(run.path() + "/metrics.jsonl"), kept);
   run.cut_back("metrics.jsonl", 20, /*validated=*/false);
@@ -47,7 +48,7 @@ TEST(RunDirectory, MovesLinesThatAreNoRows) {
   const auto metrics = [&] { return read_file(run.path() + "/metrics.jsonl"); };
   for (const std::string& line :
        {row(10, "train"), std::string("mine"), row(20, "train"), std::string(), row(30, "train")}) {
-    run.append("metrics.jsonl", line);
+    run.folder().append("metrics.jsonl", line);
   }
   const std::string path = run.path() + "/metrics.jsonl";
   EXPECT_EQ(run.cut_back("metrics.jsonl", 20),

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/run/expect.hpp>
+#include <xgrad/train/run/session.hpp>
 
 #include "support/tensors.hpp"
 

@@ -1,8 +1,6 @@
-#include <xgrad/train/run/hooks.hpp>
+#include <xgrad/train/run/session.hpp>
 
 #include <gtest/gtest.h>
-
-#include <xgrad/train/run/session.hpp>
 
 #include "support/errors.hpp"
 #include "support/temporary_directory.hpp"

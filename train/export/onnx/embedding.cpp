@@ -8,10 +8,6 @@ namespace xgrad::onnx_export {
 
 namespace {
 
-std::string text(std::size_t n) {
-  return std::to_string(n);
-}
-
 // (B, H, W, C) -> (B, patches, D): the linear layer on patches is a convolution.
 Value patches(Builder& g, const Value& image, const std::string& path) {
   const ModelConfig& m = g.model;
@@ -30,17 +26,18 @@ Value patches(Builder& g, const Value& image, const std::string& path) {
 Value input(Builder& g, const std::string& path) {
   const TaskShape& s = g.shape;
   if (s.input == InputKind::image) {
-    const Value image = g.input("image", OnnxGraph::Type::f32,
-                                {"batch", text(s.height), text(s.width), text(s.channels)});
+    const Value image = g.input(
+        "image", Builder::Type::f32,
+        {"batch", std::to_string(s.height), std::to_string(s.width), std::to_string(s.channels)});
     return patches(g, image, path + ".patch");
   }
   const bool vectors = s.input == InputKind::vectors;
-  const Value x =
-      vectors ? g.input("vectors", OnnxGraph::Type::f32, {"batch", "length", text(s.features)})
-              : g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
-  g.mask = g.input("mask", OnnxGraph::Type::boolean, {"batch", "length"});
+  const Value x = vectors ? g.input("vectors", Builder::Type::f32,
+                                    {"batch", "length", std::to_string(s.features)})
+                          : g.input("ids", Builder::Type::i64, {"batch", "length"});
+  g.mask = g.input("mask", Builder::Type::boolean, {"batch", "length"});
   if (g.model.mask == "adjacency") {
-    g.adjacency = g.input("adjacency", OnnxGraph::Type::boolean, {"batch", "length", "length"});
+    g.adjacency = g.input("adjacency", Builder::Type::boolean, {"batch", "length", "length"});
   }
   if (vectors) return linear(g, x, path + ".vector.");
   if (g.model.input == "embedding") return g("Gather", {g.weight(path + ".token.weight"), x});
@@ -49,10 +46,10 @@ Value input(Builder& g, const std::string& path) {
   return g("Add", {g("Gather", {rows, x}), g.weight(path + ".one_hot.bias")});
 }
 
-const OnnxGraph::Attribute kAlong = {"axis", 1};
+const Builder::Attribute kAlong = {"axis", 1};
 
 // Expands x to the shape that the extents form together.
-Value tile(Builder& g, const OnnxGraph::Input& x, const std::vector<OnnxGraph::Input>& extents) {
+Value tile(Builder& g, const Builder::Input& x, const std::vector<Builder::Input>& extents) {
   return g("Expand", {x, g("Concat", extents, {{"axis", 0}})});
 }
 
@@ -61,7 +58,7 @@ Value tile(Builder& g, const OnnxGraph::Input& x, const std::vector<OnnxGraph::I
 Value with_class_token(Builder& g, const Value& adjacency, const Value& batch) {
   const Integers one{1};
   const Value tokens = extent(g, adjacency, 1);
-  const auto same = [&](std::uint8_t value, const std::vector<OnnxGraph::Input>& extents) {
+  const auto same = [&](std::uint8_t value, const std::vector<Builder::Input>& extents) {
     return tile(g, full<std::uint8_t>({1, 1, 1}, value), extents);
   };
   const Value unseen = same(0, {batch, tokens, one});
@@ -93,7 +90,7 @@ Value grid(Builder& g, const std::string& path) {
 
 // Returns i/n and (-1)^i (B, N, 2) for the unmasked tokens, as relative_index() does.
 Value relative_places(Builder& g, const Value& x) {
-  const OnnxGraph::Attribute first = {"start", 0}, end = {"end", 2};
+  const Builder::Attribute first = {"start", 0}, end = {"end", 2};
   const Value kept =
       g.mask.empty() ? g("Expand", {1.0f, g("Shape", {x}, {first, end})}) : g.as_float(g.mask);
   const Value place = g("Sub", {g("CumSum", {kept, Integers{1}}), kept});
@@ -113,9 +110,9 @@ Value with_positions(Builder& g, const Value& x, const std::string& path, const 
     return g("Add", {x, linear(g, relative_places(g, x), path + ".")});
   }
   if (kind != "learned" && kind != "sinusoidal") return x;  // other kinds are applied in attention
-  const OnnxGraph::Input table = kind == "learned"
-                                     ? OnnxGraph::Input(g.weight(path + ".weight"))
-                                     : sinusoidal_positions<float>(longest(g), g.model.width);
+  const Builder::Input table = kind == "learned"
+                                   ? Builder::Input(g.weight(path + ".weight"))
+                                   : sinusoidal_positions<float>(longest(g), g.model.width);
   const Value rows = g("Slice", {table, Integers{0}, extent(g, x, 1), Integers{0}});
   return g("Add", {x, rows});
 }
@@ -134,7 +131,7 @@ Value embedding(Builder& g, const std::string& path) {
 }
 
 Value output_embedding(Builder& g, const std::string& path) {
-  const Value ids = g.input("decoder_ids", OnnxGraph::Type::i64, {"batch", "outputs"});
+  const Value ids = g.input("decoder_ids", Builder::Type::i64, {"batch", "outputs"});
   const Value x = g("Gather", {g.weight(path + ".token.weight"), ids});
   const std::string& kind = g.model.positions;
   const std::string positions = kind == "learned_2d" ? "learned" : kind;

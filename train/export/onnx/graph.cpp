@@ -1,6 +1,7 @@
-#include <xgrad/train/export/onnx/graph.hpp>
+#include <xgrad/train/export/onnx/layers.hpp>
 
 #include <onnx/checker.h>
+#include <onnx/defs/attr_proto_util.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -11,7 +12,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/version.hpp>
 
-namespace xgrad {
+namespace xgrad::onnx_export {
 
 namespace {
 
@@ -21,11 +22,11 @@ constexpr int kIrVersion = 8;  // IR version of ONNX 1.12, the oldest with reade
 constexpr int kOpset = 17;
 
 template <class T>
-constexpr auto kElement = OnnxGraph::Type::f32;
+constexpr auto kElement = Builder::Type::f32;
 template <>
-constexpr auto kElement<std::int64_t> = OnnxGraph::Type::i64;
+constexpr auto kElement<std::int64_t> = Builder::Type::i64;
 template <>
-constexpr auto kElement<std::uint8_t> = OnnxGraph::Type::boolean;
+constexpr auto kElement<std::uint8_t> = Builder::Type::boolean;
 
 template <class T>
 void fill(onnx::TensorProto& proto, const std::string& name, const T* data, const Shape& shape) {
@@ -35,34 +36,20 @@ void fill(onnx::TensorProto& proto, const std::string& name, const T* data, cons
   proto.set_raw_data(data, size_of(shape) * sizeof(T));
 }
 
-void describe(onnx::ValueInfoProto& proto, const std::string& name, OnnxGraph::Type type,
-              const OnnxGraph::Axes& axes) {
+void describe(onnx::ValueInfoProto& proto, const std::string& name, Builder::Type type,
+              const Builder::Axes& axes) {
   proto.set_name(name);
   onnx::TypeProto_Tensor& tensor = *proto.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(int(type));
   tensor.mutable_shape();
   for (const std::string& axis : axes) {
     onnx::TensorShapeProto_Dimension& dimension = *tensor.mutable_shape()->add_dim();
-    const bool number = axis.find_first_not_of("0123456789") == std::string::npos;
-    if (number) {
+    if (axis.find_first_not_of("0123456789") == std::string::npos) {
       dimension.set_dim_value(std::stoll(axis));
     } else {
       dimension.set_dim_param(axis);
     }
   }
-}
-
-void fill(onnx::AttributeProto& proto, std::int64_t x) {
-  proto.set_type(onnx::AttributeProto_AttributeType_INT);
-  proto.set_i(x);
-}
-void fill(onnx::AttributeProto& proto, float x) {
-  proto.set_type(onnx::AttributeProto_AttributeType_FLOAT);
-  proto.set_f(x);
-}
-void fill(onnx::AttributeProto& proto, const OnnxGraph::Integers& list) {
-  proto.set_type(onnx::AttributeProto_AttributeType_INTS);
-  for (const std::int64_t x : list) proto.add_ints(x);
 }
 
 Tensor<float> single(const NamedTensor& weight) {
@@ -73,7 +60,7 @@ Tensor<float> single(const NamedTensor& weight) {
 
 }  // namespace
 
-struct OnnxGraph::Impl {
+struct Builder::Impl {
   struct Weight {
     Tensor<float> tensor;
     bool used = false;
@@ -111,16 +98,17 @@ struct OnnxGraph::Impl {
     for (const Input& input : inputs) {
       proto.add_input(std::visit([this](const auto& x) { return name_of(x); }, input));
     }
-    for (const Attribute& attribute : attributes) {
-      onnx::AttributeProto& entry = *proto.add_attribute();
-      entry.set_name(attribute.name);
-      std::visit([&entry](const auto& x) { fill(entry, x); }, attribute.value);
+    for (const auto& [name, value] : attributes) {
+      const auto make = [n = name](const auto& x) { return onnx::MakeAttribute(n, x); };
+      *proto.add_attribute() = std::visit(make, value);
     }
     return proto;
   }
 };
 
-OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_unique<Impl>()) {
+Builder::Builder(const ModelConfig& of_model, const TaskShape& of_task,
+                 const std::vector<NamedTensor>& weights)
+    : model(of_model), shape(of_task), impl_(std::make_unique<Impl>()) {
   for (const NamedTensor& weight : weights) impl_->weights[weight.name] = {single(weight)};
   impl_->model.set_ir_version(kIrVersion);
   impl_->model.set_producer_name("xgrad");
@@ -128,37 +116,37 @@ OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_
   impl_->model.add_opset_import()->set_version(kOpset);
 }
 
-OnnxGraph::~OnnxGraph() = default;
+Builder::~Builder() = default;
 
-OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, const Axes& axes) {
+Value Builder::input(const std::string& name, Type type, const Axes& axes) {
   describe(*impl_->graph().add_input(), name, type, axes);
   return name;
 }
 
-void OnnxGraph::output(const Value& value, const std::string& name, const Axes& axes) {
+void Builder::output(const Value& value, const std::string& name, const Axes& axes) {
   impl_->node("Identity", {value}).add_output(name);
   describe(*impl_->graph().add_output(), name, Type::f32, axes);
 }
 
-bool OnnxGraph::has_weight(const std::string& name) const {
+bool Builder::has_weight(const std::string& name) const {
   return impl_->weights.contains(name);
 }
 
-const Shape& OnnxGraph::shape_of(const std::string& name) const {
+const Shape& Builder::shape_of(const std::string& name) const {
   const auto found = impl_->weights.find(name);
   check<CheckpointError>(found != impl_->weights.end(), "there is no weight ", name);
   return found->second.tensor.shape();
 }
 
-OnnxGraph::Value OnnxGraph::weight(const std::string& name) {
-  const Shape& shape = shape_of(name);
+Value Builder::weight(const std::string& name) {
+  const Shape& extents = shape_of(name);
   Impl::Weight& weight = impl_->weights.at(name);
-  if (!weight.used) fill(*impl_->graph().add_initializer(), name, weight.tensor.data(), shape);
+  if (!weight.used) fill(*impl_->graph().add_initializer(), name, weight.tensor.data(), extents);
   weight.used = true;
   return name;
 }
 
-std::vector<std::string> OnnxGraph::unused_weights() const {
+std::vector<std::string> Builder::unused_weights() const {
   std::vector<std::string> names;
   for (const auto& [name, weight] : impl_->weights) {
     if (!weight.used) names.push_back(name);
@@ -166,14 +154,14 @@ std::vector<std::string> OnnxGraph::unused_weights() const {
   return names;
 }
 
-OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Input>& inputs,
-                                       const std::vector<Attribute>& attributes) {
+Value Builder::operator()(const char* op, const std::vector<Input>& inputs,
+                          const std::vector<Attribute>& attributes) {
   return several(1, op, inputs, attributes).front();
 }
 
-std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* op,
-                                                 const std::vector<Input>& inputs,
-                                                 const std::vector<Attribute>& attributes) {
+std::vector<Value> Builder::several(std::size_t count, const char* op,
+                                    const std::vector<Input>& inputs,
+                                    const std::vector<Attribute>& attributes) {
   onnx::NodeProto& node = impl_->node(op, inputs, attributes);
   std::vector<Value> results;
   for (std::size_t i = 0; i < count; ++i) {
@@ -184,41 +172,40 @@ std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* 
   return results;
 }
 
-std::vector<OnnxGraph::Value> OnnxGraph::split(const Value& x, std::int64_t axis,
-                                               const Integers& extents) {
+std::vector<Value> Builder::split(const Value& x, std::int64_t axis, const Integers& extents) {
   return several(extents.size(), "Split", {x, extents}, {{"axis", axis}});
 }
 
-OnnxGraph::Value OnnxGraph::transpose(const Value& x, const Integers& axes) {
+Value Builder::transpose(const Value& x, const Integers& axes) {
   return (*this)("Transpose", {x}, {{"perm", axes}});
 }
 
-OnnxGraph::Value OnnxGraph::as_float(const Value& x) {
+Value Builder::as_float(const Value& x) {
   return (*this)("Cast", {x}, {{"to", std::int64_t(Type::f32)}});
 }
 
-void OnnxGraph::metadata(const std::string& key, const std::string& text) {
+void Builder::metadata(const std::string& key, const std::string& text) {
   onnx::StringStringEntryProto& entry = *impl_->model.add_metadata_props();
   entry.set_key(key);
   entry.set_value(text);
 }
 
-std::string OnnxGraph::finish(const std::string& name) const {
-  onnx::ModelProto model = impl_->model;
-  model.mutable_graph()->set_name(name);
-  const std::size_t size = model.ByteSizeLong();
+std::string Builder::finish(const std::string& name) const {
+  onnx::ModelProto proto = impl_->model;
+  proto.mutable_graph()->set_name(name);
+  const std::size_t size = proto.ByteSizeLong();
   check<CheckpointError>(size < std::numeric_limits<std::int32_t>::max(), "the ONNX model has ",
                          size, " bytes; the format allows less than 2 GB");
-  const std::string bytes = model.SerializeAsString();
+  const std::string bytes = proto.SerializeAsString();
   try {
-    onnx::checker::check_model(model);
+    onnx::checker::check_model(proto);
     const onnx::ShapeInferenceOptions strictly(/*check_type=*/true, /*strict_mode=*/1,
                                                /*data_prop=*/true);
-    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), strictly);
+    onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), strictly);
   } catch (const std::runtime_error& error) {
     detail::fail<CheckpointError>("ONNX's own checker: ", error.what());
   }
   return bytes;
 }
 
-}  // namespace xgrad
+}  // namespace xgrad::onnx_export

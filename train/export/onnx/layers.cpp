@@ -35,7 +35,7 @@ const std::map<std::string, Function> kActivations = {
        return g("Mul", {x, g("Sigmoid", {x})});
      }}};
 
-// A residual connection; see Residual in layers/models/residual.hpp for the four orders of norms.
+// A residual connection; see Residual in layers/models/encoder.hpp for the four orders of norms.
 Value residual(Builder& g, const Value& x, const std::string& path, int number,
                const std::function<Value(const Value&)>& sublayer) {
   const std::string& order = g.model.norm;
@@ -87,8 +87,8 @@ Value where(Builder& g, const Value& mask, const Value& x, float other) {
 
 // Batch norm with the statistics of the batch at run time, as in xgrad; zeros for padding.
 Value batch_norm(Builder& g, const Value& x, const std::string& path) {
-  const OnnxGraph::Attribute places = {"axes", Integers{0, 1}};
-  OnnxGraph::Input keep = 1.0f, part = 1.0f;
+  const Builder::Attribute places = {"axes", Integers{0, 1}};
+  Builder::Input keep = 1.0f, part = 1.0f;
   if (!g.mask.empty()) {
     keep = g.as_float(g("Unsqueeze", {g.mask, Integers{2}}));
     part = g("Max", {g("ReduceMean", {keep}, {places}), 1e-30f});

@@ -1,32 +1,90 @@
-// The layers of layers/ as ONNX operators: one function of the same name for each.
+// Builder: a graph in the format ONNX; and the layers of layers/ as its operators, one function of
+// the same name for each.
 //
 // A new variant of a layer needs a branch in its function and a word in the table in export.cpp.
 // Until then models with it are refused by name.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <xgrad/data/task.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/export/onnx/graph.hpp>
 
 namespace xgrad::onnx_export {
 
-using Value = OnnxGraph::Value;
-using Integers = OnnxGraph::Integers;
+/// A value, identified by its name; the name of a weight's value is that of the weight.
+using Value = std::string;
+using Integers = std::vector<std::int64_t>;
 
-/// A graph, and state that the functions share. The batch size B and the length N are unknown:
-/// functions must not depend on them.
-struct Builder : OnnxGraph {
+/// Builds a graph of opset 17 operators, in the order in which they are added, with the format's
+/// own schema and checker (libonnx), and holds the state that the functions below share. The batch
+/// size B and the length N are unknown: functions must not depend on them.
+class Builder {
+ public:
+  /// One entry per axis: a number, or a name ("batch") for any extent.
+  using Axes = std::vector<std::string>;
+  /// Types of elements, as ONNX numbers them.
+  enum class Type { f32 = 1, i64 = 7, boolean = 9 };
+  struct Attribute {
+    const char* name;
+    std::variant<std::int64_t, float, Integers> value;
+  };
+  /// An input of an operator: a value, or a constant: a scalar, a list, a tensor.
+  struct Input : std::variant<Value, float, std::int64_t, Integers, Tensor<float>, Mask> {
+    using variant::variant;
+  };
+
+  /// Stores the weights as float; weight() adds them to the graph. Throws NumericError if a weight
+  /// is NaN or infinite as float.
   Builder(const ModelConfig& of_model, const TaskShape& of_task,
-          const std::vector<NamedTensor>& weights)
-      : OnnxGraph(weights), model(of_model), shape(of_task) {}
+          const std::vector<NamedTensor>& weights);
+  ~Builder();
+
+  Value input(const std::string& name, Type type, const Axes& axes);
+  /// Declares a value as an output of the model with this name.
+  void output(const Value& value, const std::string& name, const Axes& axes);
+
+  bool has_weight(const std::string& name) const;
+  const Shape& shape_of(const std::string& name) const;
+  /// Adds a weight to the graph. Throws CheckpointError if there is none of this name.
+  Value weight(const std::string& name);
+  /// The weights that weight() has not been called for.
+  std::vector<std::string> unused_weights() const;
+
+  /// Adds an operator with one result and returns that.
+  Value operator()(const char* op, const std::vector<Input>& inputs,
+                   const std::vector<Attribute>& attributes = {});
+  /// Adds an operator with several results and returns them all.
+  std::vector<Value> several(std::size_t count, const char* op, const std::vector<Input>& inputs,
+                             const std::vector<Attribute>& attributes);
+  /// Splits x along an axis into parts with these extents.
+  std::vector<Value> split(const Value& x, std::int64_t axis, const Integers& extents);
+  /// Permutes the axes of x.
+  Value transpose(const Value& x, const Integers& axes);
+  /// Converts integers or booleans to float.
+  Value as_float(const Value& x);
+
+  /// Adds a metadata entry to the model.
+  void metadata(const std::string& key, const std::string& text);
+
+  /// Returns the file; `name` becomes the name of the graph. Throws CheckpointError if ONNX's
+  /// checker or shape inference finds an error, or if the file exceeds the format's 2 GB.
+  std::string finish(const std::string& name) const;
 
   const ModelConfig& model;
   const TaskShape& shape;
   Value mask = {};       ///< (B, N), true for a token; empty if nothing is padded
   Value adjacency = {};  ///< (B, N, N), true where a token may attend to another; empty: everywhere
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Options of attention(), as in autograd/ops.hpp. Empty masks hide nothing.
@@ -56,9 +114,6 @@ Value mlp(Builder& g, const Value& x, const std::string& path);
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
-/// Attention weights (B, H, N, M) for q (B, N, H, d) and k (B, M, H, d).
-Value attention_weights(Builder& g, const Value& q, const Value& k, const std::string& path,
-                        const AttentionOptions& options);
 Value encoder(Builder& g, Value x, const std::string& path);
 /// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
 Value decoder(Builder& g, Value x, const Value& memory, const std::string& path);
@@ -73,9 +128,5 @@ Value extent(Builder& g, const Value& x, std::int64_t axis);
 Value embedding(Builder& g, const std::string& path);
 /// Declares the outputs so far as another input and returns their embedding (B, M, D).
 Value output_embedding(Builder& g, const std::string& path);
-/// The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
-Value encoder_model(Builder& g);
-Value window_mlp(Builder& g);
-Value encoder_decoder_model(Builder& g);
 
 }  // namespace xgrad::onnx_export

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include <xgrad/data/tasks/corpora/alignment.hpp>
-#include <xgrad/data/tasks/corpora/stem.hpp>
+#include <xgrad/data/tasks/corpora/cmu.hpp>
 
 namespace xgrad {
 namespace {

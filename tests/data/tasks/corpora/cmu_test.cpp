@@ -6,7 +6,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/tasks/corpora/stem.hpp>
+#include <xgrad/data/tasks/corpora/cmu.hpp>
 
 #include <support/temporary_directory.hpp>
 

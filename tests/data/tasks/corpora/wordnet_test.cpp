@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
 
 #include <support/temporary_directory.hpp>

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include <xgrad/data/tasks/images/augment.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 namespace xgrad {
 namespace {

@@ -12,7 +12,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/loader.hpp>
-#include <xgrad/data/tasks/images/idx.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 #include <data/tasks/images/idx_files.hpp>
 #include <support/readers.hpp>

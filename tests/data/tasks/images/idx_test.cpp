@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tasks/images/idx.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 #include <data/tasks/images/idx_files.hpp>
 #include <support/temporary_directory.hpp>

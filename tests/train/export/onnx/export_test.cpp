@@ -8,8 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/export/known_model.hpp>
-#include <xgrad/train/export/onnx/export.hpp>
+#include <xgrad/train/export/export.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {

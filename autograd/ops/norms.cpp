@@ -1,0 +1,331 @@
+// layer_norm and rms_norm, along the last axis, and batch_norm, over all other axes.
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <xgrad/autograd/kernels/loops.hpp>
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::RowLayout;
+
+// The rows of x, input 0. Throws ShapeError unless weight and bias are as long as a row.
+template <class T>
+RowLayout checked_rows(const char* op, const Inputs<T>& in) {
+  const RowLayout rows = detail::rows_of(op, in[0].shape());
+  const Shape features{rows.width};
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    check_shape(in[i].shape() == features, op, i == 1 ? ": weight" : ": bias", ": expected ",
+                features, ", got ", in[i].shape());
+  }
+  return rows;
+}
+
+// Keeps x, which usually lives on anyway, and two numbers per row, instead of the normalised x.
+template <class T>
+struct LayerNorm final : Op<T> {
+  explicit LayerNorm(double eps) : eps(eps) {}
+  const char* name() const override { return "layer_norm"; }
+  const char* arguments() const override { return "x weight bias"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = checked_rows(name(), in);
+    check_shape(rows.width > 0, "layer_norm: x: expected at least one feature, got ",
+                in[0].shape());
+    x = in.save(0);
+    if (in.wants(0)) weight = in.save(1);
+    mean = empty<T>({rows.count});
+    rstd = empty<T>({rows.count});
+    auto y = make_value<T>(in[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        forward_row(row, in[1].data(), in[2].data(), y->data() + row * rows.width);
+      }
+    });
+    return y;
+  }
+
+  void forward_row(std::size_t row, const T* w, const T* bias, T* y) {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    const T first = in[0];  // subtracted so that a common offset costs no precision
+    const T m = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] = in[i] - first; }) / T(n);
+    const T squares = detail::sum_terms<T>(n, [=](std::size_t i) {
+      y[i] -= m;
+      return y[i] * y[i];
+    });
+    const T variance = squares / T(n) + T(eps);
+    const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] = y[i] * r * w[i] + bias[i];
+    mean(row) = m;
+    rstd(row) = r;
+  }
+
+  // With xhat = r (x - mean), r = (var + eps)^(-1/2): dvar/dx_i = 2 (x_i - mean) / D, so dr/dx_i =
+  // -r^2 xhat_i / D and dxhat_j/dx_i = r (delta_ij - 1/D - xhat_j xhat_i / D). For g = dxhat =
+  // weight dy:
+  //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum over rows of dy xhat,
+  //   dbias = sum over rows of dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
+    Tensor<T> sums = zeros<T>({2, rows.width});  // dweight and dbias
+    const auto add = [&](std::size_t row, T* part) {
+      backward_row(row, dy.data() + row * rows.width, part, d);
+    };
+    detail::add_rows(rows.count, 4 * rows.grain(), sums.size(), 2 * rows.width, add, sums.data());
+    for (const std::size_t i : {0, 1}) {
+      if (dx.wants(1 + i)) dx.add(1 + i, Tensor<T>(xt::row(sums, std::ptrdiff_t(i))));
+    }
+  }
+
+  void backward_row(std::size_t row, const T* dy, T* sums, typename Grads<T>::Target target) const {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n, *g = sums + 3 * n;
+    const T first = in[0], m = mean(row), r = rstd(row);
+    const auto add_up = [=](std::size_t i) {
+      xhat[i] = (in[i] - first - m) * r;
+      dweight[i] += dy[i] * xhat[i];
+      dbias[i] += dy[i];
+    };
+    if (!target) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) add_up(i);
+      return;
+    }
+    const T* w = weight->data();
+    const T a = detail::sum_terms<T>(n,
+                                     [=](std::size_t i) {
+                                       add_up(i);
+                                       return g[i] = dy[i] * w[i];
+                                     }) /
+                T(n);
+    const T b = detail::dot(g, xhat, n) / T(n);
+    target.add(row * n, n, [=](std::size_t i) { return r * (g[i] - a - xhat[i] * b); });
+  }
+
+  double eps;
+  RowLayout rows{};
+  Saved<T> x, weight;
+  Tensor<T> mean, rstd;  // per row; mean is relative to the row's first element
+};
+
+// Keeps x, which usually lives on anyway, and one number per row, instead of the normalised x.
+template <class T>
+struct RmsNorm final : Op<T> {
+  explicit RmsNorm(double eps) : eps(eps) {}
+  const char* name() const override { return "rms_norm"; }
+  const char* arguments() const override { return "x weight"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = checked_rows(name(), in);
+    check_shape(rows.width > 0, "rms_norm: x: expected at least one feature, got ", in[0].shape());
+    x = in.save(0);
+    if (in.wants(0)) weight = in.save(1);
+    rrms = empty<T>({rows.count});
+    auto y = make_value<T>(in[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        forward_row(row, in[1].data(), y->data() + row * rows.width);
+      }
+    });
+    return y;
+  }
+
+  void forward_row(std::size_t row, const T* w, T* y) {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    const T square = detail::dot(in, in, n) / T(n) + T(eps);
+    const T r = square == T(0) ? T(0) : T(1) / std::sqrt(square);
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] = in[i] * r * w[i];
+    rrms(row) = r;
+  }
+
+  // With xhat = r x, r = (mean(x^2) + eps)^(-1/2): dr/dx_i = -r^3 x_i / D = -r^2 xhat_i / D, so
+  // dxhat_j/dx_i = r (delta_ij - xhat_j xhat_i / D). For g = dxhat = weight dy:
+  //   dx = r (g - xhat mean(g xhat)), dweight = sum over rows of dy xhat.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
+    Tensor<T> dweight = zeros<T>({rows.width});
+    const auto add = [&](std::size_t row, T* part) {
+      backward_row(row, dy.data() + row * rows.width, part, d);
+    };
+    detail::add_rows(rows.count, 4 * rows.grain(), rows.width, 0, add, dweight.data());
+    dx.add(1, std::move(dweight));
+  }
+
+  void backward_row(std::size_t row, const T* dy, T* dweight,
+                    typename Grads<T>::Target target) const {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    const T r = rrms(row);
+    const auto add_up = [=](std::size_t i) {
+      const T term = dy[i] * (in[i] * r);
+      dweight[i] += term;
+      return term;
+    };
+    // The same loop whether or not dx is wanted: it decides the last bits of dweight.
+    const T* w = target ? weight->data() : in;
+    const T mean = detail::sum_terms<T>(n, [=](std::size_t i) { return add_up(i) * w[i]; }) / T(n);
+    if (!target) return;
+    target.add(row * n, n, [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); });
+  }
+
+  double eps;
+  RowLayout rows{};
+  Saved<T> x, weight;
+  Tensor<T> rrms;  // 1 / sqrt(mean(x^2) + eps), a row each; 0 where that is infinite
+};
+
+// Runs in parallel over blocks of features; sums over rows run in the order of the rows.
+template <class T>
+struct BatchNorm final : Op<T> {
+  BatchNorm(SharedMask mask, double eps) : mask(std::move(mask)), eps(eps) {}
+  const char* name() const override { return "batch_norm"; }
+  const char* arguments() const override { return "x weight bias"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = checked_rows(name(), in);
+    const Shape places(in[0].shape().begin(), in[0].shape().end() - 1);
+    check_shape(!mask || mask->shape() == places, "batch_norm: mask: expected ", places, ", got ",
+                mask ? mask->shape() : Shape());
+    x = in.save(0);
+    if (in.wants(0)) weight = in.save(1);
+    mean = zeros<T>({rows.width});
+    rstd = zeros<T>({rows.width});
+    auto y = make_value<T>(in[0].shape());
+    std::fill_n(y->data(), y->size(), T(0));
+    const T *w = in[1].data(), *bias = in[2].data();
+    for_features([&](std::size_t begin, std::size_t end) {
+      moments(begin, end);
+      for_rows([&](std::size_t row) {
+        for (std::size_t j = begin; j < end; ++j) {
+          y->data()[row * rows.width + j] = w[j] * normalised(row, j) + bias[j];
+        }
+      });
+    });
+    return y;
+  }
+
+  // Computes mean and rstd of features begin ... end - 1, in two passes, since mean(x^2) - mean^2
+  // cancels.
+  void moments(std::size_t begin, std::size_t end) {
+    std::vector<detail::Sum<T>> sum(end - begin), square(end - begin);
+    std::size_t count = 0;
+    for_rows([&](std::size_t row) {
+      ++count;
+      for (std::size_t j = begin; j < end; ++j) sum[j - begin] += at(row, j);
+    });
+    if (count == 0) return;
+    for (std::size_t j = begin; j < end; ++j) mean(j) = T(sum[j - begin] / T(count));
+    for_rows([&](std::size_t row) {
+      for (std::size_t j = begin; j < end; ++j) {
+        const T distance = at(row, j) - mean(j);
+        square[j - begin] += distance * distance;
+      }
+    });
+    for (std::size_t j = begin; j < end; ++j) {
+      const T variance = T(square[j - begin] / T(count)) + T(eps);
+      rstd(j) = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
+    }
+  }
+
+  // As in layer_norm, with means over the unmasked rows of a feature in place of means over the
+  // features of a row. With g = weight dy, xhat = r (x - mean), r = (var + eps)^(-1/2):
+  //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum dy xhat, dbias = sum dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    Tensor<T> d = zeros<T>(dx.wants(0) ? x->shape() : Shape{0}), dweight = zeros<T>({rows.width}),
+              dbias = dweight;
+    for_features([&](std::size_t begin, std::size_t end) {
+      std::vector<detail::Sum<T>> plain(end - begin), along(end - begin);
+      std::size_t count = 0;
+      for_rows([&](std::size_t row) {
+        ++count;
+        for (std::size_t j = begin; j < end; ++j) {
+          const T slope = dy.data()[row * rows.width + j];
+          plain[j - begin] += slope;
+          along[j - begin] += slope * normalised(row, j);
+        }
+      });
+      for (std::size_t j = begin; j < end; ++j) {
+        dbias(j) = T(plain[j - begin]);
+        dweight(j) = T(along[j - begin]);
+      }
+      if (!dx.wants(0)) return;
+      for_rows([&](std::size_t row) {
+        for (std::size_t j = begin; j < end; ++j) {
+          const std::size_t i = row * rows.width + j;
+          d.data()[i] = rstd(j) * weight->data()[j] *
+                        (dy.data()[i] - (dbias(j) + normalised(row, j) * dweight(j)) / T(count));
+        }
+      });
+    });
+    dx.add(0, std::move(d));
+    dx.add(1, std::move(dweight));
+    dx.add(2, std::move(dbias));
+  }
+
+  template <class F>
+  void for_features(const F& f) const {
+    constexpr std::size_t kBlock = 16;  // a cache line of floats
+    parallel_for(rows.width, kBlock, f);
+  }
+
+  // Calls f for unmasked rows. Padding is not read, since it may hold anything.
+  template <class F>
+  void for_rows(const F& f) const {
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      if (!mask || mask->data()[row] != 0) f(row);
+    }
+  }
+
+  T at(std::size_t row, std::size_t j) const { return x->data()[row * rows.width + j]; }
+  T normalised(std::size_t row, std::size_t j) const { return rstd(j) * (at(row, j) - mean(j)); }
+
+  SharedMask mask;
+  double eps;
+  RowLayout rows{};
+  Saved<T> x, weight;
+  Tensor<T> mean, rstd;  // (D); rstd is 1 / sqrt(var + eps), or 0 where that is infinite
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                       double eps) {
+  check_shape(eps >= 0, "layer_norm: expected eps >= 0, got ", eps);
+  return apply<T>(std::make_unique<LayerNorm<T>>(eps), {x, weight, bias});
+}
+
+template <class T>
+Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps) {
+  check_shape(eps >= 0, "rms_norm: expected eps >= 0, got ", eps);
+  return apply<T>(std::make_unique<RmsNorm<T>>(eps), {x, weight});
+}
+
+template <class T>
+Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                       const SharedMask& mask, double eps) {
+  check_shape(eps >= 0, "batch_norm: expected eps >= 0, got ", eps);
+  return apply<T>(std::make_unique<BatchNorm<T>>(mask, eps), {x, weight, bias});
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                  \
+  template Variable<T> layer_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
+                                  double);                                                    \
+  template Variable<T> rms_norm(const Variable<T>&, const Variable<T>&, double);              \
+  template Variable<T> batch_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
+                                  const SharedMask&, double);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

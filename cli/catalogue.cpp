@@ -1,0 +1,269 @@
+// The commands config, tasks, info, completion and man, which explain xgrad itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/rules/baseline.hpp>
+#include <xgrad/data/rules/ngram.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/scripts.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/version.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+constexpr std::size_t kExamples = 3;
+
+void show_accuracies(const Task& task) {
+  const Baseline baseline = measure_baseline(task);
+  if (!baseline.majority) return;
+  const auto show = [](const std::string& of, const std::optional<double>& accuracy) {
+    if (accuracy) fmt::print("  {:<32} {:.3f}\n", of, *accuracy);
+  };
+  const auto show_ceiling = [](const char* of, const std::optional<Ceiling>& best) {
+    if (best) fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
+  };
+  fmt::print("\naccuracy on the test split\n");
+  show("always the most frequent answer", baseline.majority);
+  show("from each token alone", baseline.own_token);
+  show(fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1), baseline.window);
+  show_ceiling("best possible, each token alone", task.token_ceiling());
+  show_ceiling("best possible", task.ceiling(Split::test));
+}
+
+void show_errors(const Task& task) {
+  fmt::print("\nmean squared error on the test split\n");
+  fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
+  const auto best = task.ceiling(Split::test);
+  if (best) fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
+}
+
+void show_rules(const std::vector<Rule>& rules) {
+  if (rules.empty()) return;
+  fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
+  for (const Rule& rule : rules) {
+    fmt::print("  {:<44} {:>8.4f} {:>12.4f}{}\n", rule.name, rule.accuracy, rule.exact,
+               loss_text(rule));
+  }
+}
+
+// Shows a task's baselines, best possible scores, rules and first training examples.
+void show_data(const Task& task) {
+  try {
+    const TaskShape shape = task.shape();
+    shape.target == TargetKind::numbers ? show_errors(task) : show_accuracies(task);
+    show_rules(task.rules());
+    fmt::print("\ntraining examples\n");
+    const auto train = task.dataset(Split::train);
+    for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
+      const Example example = train->get(0, i);
+      fmt::print("  {} -> {}\n", input_text(example, shape), target_text(example, shape));
+    }
+  } catch (const Error& error) {
+    fmt::print("\n{}\n", error.what());  // its files are not installed, or not configured
+  }
+}
+
+// The processor, as "Intel(R) Xeon(R) Processor".
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "processor without a name";  // as on ARM
+}
+
+int tasks(const std::string& name) {
+  if (name.empty()) {
+    for (const TaskEntry& task : xgrad::tasks()) fmt::print("{:<16} {}\n", task.name, task.summary);
+    return 0;
+  }
+  const TaskEntry& entry = find_task(name);
+  fmt::print("{}: {}\n\n", entry.name, entry.summary);
+  if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
+  if (!entry.theory.empty()) {
+    fmt::print("theory: {}\n\nsource: {}\n\nbest possible: {}\n\n", entry.theory, entry.source,
+               entry.best);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const OptionSpec& option : entry.options) {
+    rows.push_back({option.name, to_literal(option.fallback), allowed_values(option), option.help});
+  }
+  fmt::print("{}", text_table(rows, {Align::left}, "  "));
+  for (const std::string& package : entry.debian_packages) {
+    fmt::print("\nneeds the Debian package {}\n", package);
+  }
+  show_data(*entry.make({}, /*seed=*/1));
+  return 0;
+}
+
+// CLI11 gives this option to every command.
+const Option kHelp{"-h,--help", "Print this help message and exit", static_cast<bool*>(nullptr)};
+
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names;
+  std::istringstream text(option.names);
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
+  return names;
+}
+
+// Escapes text for roff: backslashes, minus signs, and a dot or quote at the start of a line.
+std::string roff(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if ((c == '.' || c == '\'') && result.empty()) result += "\\&";
+    result += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+  }
+  return result;
+}
+
+std::string synopsis(const Command& command) {
+  std::string text = ".B xgrad " + roff(command.name) + "\n";
+  for (const Option& option : command.options) {
+    if (option.positional()) text += ".I " + roff(option.names) + "\n";
+  }
+  return text;
+}
+
+std::string described(const Option& option) {
+  std::string text = ".TP\n";
+  text += (option.positional() ? ".I " : ".B ") + roff(joined(names_of(option), ", "));
+  if (!std::holds_alternative<bool*>(option.target) && !option.positional()) text += " VALUE";
+  text += "\n" + roff(option.help);
+  const std::vector<std::string>& choices = option.rules.choices;
+  if (!choices.empty()) text += " (" + roff(joined(choices, ", ")) + ")";
+  return text + "\n";
+}
+
+std::string bash_completion(const std::vector<Command>& commands) {
+  std::vector<std::string> names, with_overrides, keys;
+  std::string cases, choices, values;
+  for (const Command& command : commands) {
+    names.push_back(command.name);
+    std::vector<std::string> options = names_of(kHelp);
+    for (const Option& option : command.options) {
+      if (option.names == "overrides") with_overrides.push_back(command.name);
+      if (option.positional()) continue;
+      for (const std::string& name : names_of(option)) {
+        options.push_back(name);
+        if (option.rules.choices.empty()) continue;
+        choices += "    '" + command.name + " " + name + "') words='" +
+                   joined(option.rules.choices, " ") + "' ;;\n";
+      }
+    }
+    cases += "    '" + command.name + "') options='" + joined(options, " ") + "' ;;\n";
+  }
+  for (const KeyValues& key : key_values()) {
+    keys.push_back(key.key + "=");
+    if (key.values.empty()) continue;
+    values += "    " + key.key + ") words='" + joined(key.values, " ") + "' ;;\n";
+  }
+  std::string script = kCompletion;
+  const std::pair<std::string, std::string> parts[] = {
+      {"@program@", program_invocation_short_name},
+      {"@commands@", joined(names, " ")},
+      {"@options@", cases},
+      {"@choices@", choices},
+      {"@with_overrides@", joined(with_overrides, " | ")},
+      {"@keys@", joined(keys, " ")},
+      {"@values@", values}};
+  for (const auto& [mark, text] : parts) {
+    for (std::size_t at; (at = script.find(mark)) != script.npos;) {
+      script.replace(at, mark.size(), text);
+    }
+  }
+  return script;
+}
+
+std::string man_page(const std::vector<Command>& commands) {
+  std::string text = std::string(".TH XGRAD 1 \"\" \"xgrad ") + kVersion +
+                     "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders from "
+                     "one config file\n.SH SYNOPSIS\n";
+  for (const Command& command : commands) text += synopsis(command) + ".br\n";
+  text += ".SH COMMANDS\n";
+  for (const Command& command : commands) {
+    text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n" + described(kHelp);
+    for (const Option& option : command.options) text += described(option);
+  }
+  text +=
+      ".SH CONFIGURATION KEYS\nKey, default, allowed values and meaning, by section of the "
+      "config.\n.nf\n";
+  std::istringstream keys(describe_config());
+  for (std::string line; std::getline(keys, line);) text += roff(line) + "\n";
+  return text + ".fi\n" +
+         ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
+         "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
+         "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "
+         "written; 7: another process uses the run directory; 8: out of memory; 128 + n: stopped "
+         "by signal n, after saving.\n";
+}
+
+}  // namespace
+
+Command config_command() {
+  struct Arguments {
+    std::string key;
+    bool schema = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command("config", "Explain the keys of a config",
+                 {{"key", "a key or section, such as optim.lr or train; default: all", &a->key},
+                  {"--schema", "print a JSON Schema of all keys, for editors", &a->schema,
+                   Rules{.excludes = {"key"}}}},
+                 [a] {
+                   fmt::print("{}", a->schema ? config_schema() : describe_config(a->key));
+                   return 0;
+                 });
+}
+
+Command tasks_command() {
+  const auto name = std::make_shared<std::string>();
+  return Command("tasks", "List the tasks, or describe one",
+                 {{"task", "name of a task; default: list all", name.get()}},
+                 [name] { return tasks(*name); });
+}
+
+Command info_command() {
+  return Command("info", "Show version and machine", {}, [] {
+    fmt::print(
+        "xgrad      {}\nmachine    {} cores, {}\nprocessor  {}\ncompiled   {}\narithmetic "
+        "{}\nthreads    {}\n",
+        kVersion, std::thread::hardware_concurrency(), processor(), cpu_name(cpu()),
+        cpu_name(compiled_cpu()), arithmetic(false), threads());
+    return 0;
+  });
+}
+
+Command completion_command() {
+  const auto shell = std::make_shared<std::string>();
+  return Command(
+      "completion", "Print the completion script of a shell",
+      {{"shell", "the shell", shell.get(), Rules{.required = true, .choices = {"bash"}}}}, [shell] {
+        std::fputs(bash_completion(all_commands()).c_str(), stdout);
+        return 0;
+      });
+}
+
+Command man_command() {
+  return Command("man", "Print the manual page", {}, [] {
+    std::fputs(man_page(all_commands()).c_str(), stdout);
+    return 0;
+  });
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,216 @@
+// The commands inspect, compare and report, which show what runs hold, and summary and profile,
+// which show what a config costs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/state_hash.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
+#include <xgrad/train/inspect/profile.hpp>
+#include <xgrad/train/inspect/summary.hpp>
+#include <xgrad/train/logs/history.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/report/report.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+constexpr std::size_t kHashDigits = 16;  // shown of a SHA-256: enough to tell two tensors apart
+constexpr std::size_t kMostText = 64;    // shown of a state, which may hold a whole vocabulary
+
+template <class T>
+void print_tensor(const std::string& name, const Tensor<T>& x) {
+  const auto [low, high] = std::minmax_element(x.data(), x.data() + x.size());
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) squares += double(x.data()[i]) * double(x.data()[i]);
+  const std::string_view bytes(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(T));
+  fmt::print("{:<48} {:>14} {:>7} {:>11.4g} {:>11.4g} {:>11.4g}  {}\n", name, to_string(x.shape()),
+             sizeof(T) == 4 ? "float" : "double", x.size() > 0 ? double(*low) : 0.0,
+             x.size() > 0 ? double(*high) : 0.0,
+             x.size() > 0 ? std::sqrt(squares / double(x.size())) : 0.0,
+             to_hex(sha256(bytes)).substr(0, kHashDigits));
+}
+
+int inspect(const std::string& run, bool only_config, bool only_hash) {
+  const FoundRun source = find_run(run);
+  const Checkpoint& checkpoint = source.checkpoint;
+  if (only_config) {
+    fmt::print("{}", checkpoint.config);
+    return 0;
+  }
+  const std::string hash = state_hash(checkpoint);
+  if (only_hash) {
+    fmt::print("{}\n", hash);
+    return 0;
+  }
+  fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
+             grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
+  fmt::print("hash {}\n", hash);
+  for (const auto& [name, value] : checkpoint.state) {
+    if (const auto* text = std::get_if<std::string>(&value); text && text->size() > kMostText) {
+      fmt::print("{} = {}... ({} bytes)\n", name, text->substr(0, kMostText), text->size());
+      continue;
+    }
+    std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
+  }
+  if (!source.directory.empty()) {
+    const auto certificate = read_certificate(source.directory);
+    if (certificate) fmt::print("{}: {}\n", kCertificate, sentence(*certificate));
+    fmt::print("\n{:<48} {:>14}\n", "validation", "loss");
+    for (const MetricsRow& row : read_run(source.directory).rows) {
+      if (row.split != "validation" || row.step > checkpoint.step) continue;
+      fmt::print("step {:<43} {:>14.6g}\n", row.step, row.number("loss").value_or(NAN));
+    }
+  }
+  fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}  {}\n", "tensor", "shape", "type", "min",
+             "max", "rms", "SHA-256");
+  for (const auto* tensors : {&checkpoint.parameters, &checkpoint.optimizer}) {
+    for (const NamedTensor& entry : *tensors) {
+      std::visit([&](const auto& tensor) { print_tensor(entry.name, tensor); }, entry.tensor);
+    }
+  }
+  return 0;
+}
+
+using Row = std::vector<std::string>;
+
+std::string cell(const MetricsRow& row, const std::string& metric) {
+  const auto value = row.number(metric), error = row.number(metric + "_se");
+  if (!value) return "-";
+  return figure_text(*value, error.value_or(NAN));
+}
+
+std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
+  std::vector<Row> rows;
+  for (const std::string split : {"validation", "test"}) {
+    for (const RunGroup& group : groups) {
+      const MetricsRow& last = group.last.at(split);
+      for (const auto& [metric, value] : last.numbers) {
+        const std::string name = split + " " + metric;
+        const auto known = [&](const Row& r) { return r[0] == name; };
+        if (metric.ends_with("_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
+        Row row{name};
+        for (const RunGroup& each : groups) row.push_back(cell(each.last.at(split), metric));
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+// One column per group of runs that differ by seed only, or one per run if there is only one group.
+std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
+  std::vector<RunGroup> groups = group_runs(runs);
+  if (groups.size() > 1) return groups;
+  groups.clear();
+  for (const RunHistory& run : runs) groups.push_back(group_runs({run})[0]);
+  return groups;
+}
+
+std::string last_step(const RunGroup& group) {
+  const auto [first, last] = std::ranges::minmax_element(group.runs, {}, &RunHistory::last_step);
+  return first->last_step == last->last_step
+             ? std::to_string(last->last_step)
+             : fmt::format("{} to {}", first->last_step, last->last_step);
+}
+
+}  // namespace
+
+Command inspect_command() {
+  struct Arguments {
+    std::string run;
+    bool config = false, hash = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command("inspect", "Show what a checkpoint holds",
+                 {{"run", kRun, &a->run, kRequired},
+                  {"--config", "print only its config", &a->config},
+                  {"--hash", "print only the hash of its weights and optimizer state", &a->hash}},
+                 [a] { return inspect(a->run, a->config, a->hash); });
+}
+
+Command compare_command() {
+  const auto runs = std::make_shared<std::vector<std::string>>();
+  return Command("compare", "Show how configs and results of runs differ",
+                 {{"runs", "run directories", runs.get(), kRequired}}, [runs] {
+                   const std::vector<RunGroup> groups = columns(read_runs(*runs));
+                   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
+                   for (const RunGroup& group : groups) {
+                     rows[0].push_back(group.name);
+                     rows[1].push_back(group.state());
+                     rows[2].push_back(last_step(group));
+                   }
+                   for (const Row& row : settings_of(groups)) rows.push_back(row);
+                   for (const Row& row : metrics(groups)) rows.push_back(row);
+                   fmt::print("{}", text_table(rows));
+                   return 0;
+                 });
+}
+
+Command report_command() {
+  struct Arguments {
+    std::vector<std::string> runs;
+    std::string out;
+    bool heads = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "report", "Write an HTML report of one or several runs",
+      {{"runs", "run directories", &a->runs, kRequired},
+       {"--out", "the HTML file; default for one run: its report.html", &a->out, kNewPath},
+       {"--heads", "also show what each head attends to and how much it matters", &a->heads}},
+      [a] {
+        xgrad::check<ConfigError>(!a->out.empty() || a->runs.size() == 1,
+                                  "report: several runs need --out, the file to write");
+        const std::string out = a->out.empty() ? std::filesystem::path(a->runs[0]) / "report.html"
+                                               : std::filesystem::path(a->out);
+        const auto [folder, name] = folder_and_name(out);
+        if (!a->out.empty()) check_new(out);
+        publish_over(folder, name, report_html(a->runs, a->heads));
+        fmt::print("{}\n", out);
+        return 0;
+      });
+}
+
+Command summary_command() {
+  const auto a = std::make_shared<ConfigArguments>();
+  return Command(
+      "summary", "Show a model's modules, shapes and cost",
+      {{"config", kConfig, &a->config, kRequired}, {"overrides", kOverrides, &a->overrides}}, [a] {
+        fmt::print("{}", to_text(summarize(a->load())));
+        return 0;
+      });
+}
+
+Command profile_command() {
+  struct Arguments : ConfigArguments {
+    std::size_t steps = 20;
+    std::string trace;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "profile", "Show where the time of a training step goes",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--steps", "number of steps to measure", &a->steps, Rules{.range = {{1, 1000000}}}},
+       {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
+      [a] {
+        if (!a->trace.empty()) check_new(a->trace);
+        const Profile result = profile(a->load(), a->steps);
+        fmt::print("{}", to_text(result));
+        if (!a->trace.empty()) publish_file(a->trace, result.trace);
+        return 0;
+      });
+}
+
+}  // namespace xgrad::commands

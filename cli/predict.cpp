@@ -1,0 +1,283 @@
+// The commands predict and generate.
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/table.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/train/predict/predictor.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+struct PredictArguments {
+  std::string run, format = "text", precision;
+  bool logits = false, keep_going = false;
+  std::size_t beam = 0;
+  double length_penalty = 0;
+};
+
+// Reads lines from a pipe or terminal as they arrive.
+class ReadyLines {
+ public:
+  explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
+
+  // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
+  // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
+  // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
+  // of that line is dropped. Throws IoError when reading fails.
+  std::vector<std::string> next(std::size_t most) {
+    std::vector<std::string> lines;
+    for (std::string line; lines.size() < most;) {
+      pollfd input = {descriptor_, POLLIN, 0};
+      if (take(line)) {
+        lines.push_back(std::move(line));
+        if (rest_) break;  // which may be endless
+      } else if (ended_ || (!lines.empty() && ::poll(&input, 1, 0) <= 0)) {
+        break;
+      } else {
+        fill();
+      }
+    }
+    return lines;
+  }
+
+ private:
+  bool take(std::string& line) {
+    const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
+    searched_ = end;
+    const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
+    const bool dropped = rest_;  // of a line whose start was returned
+    if (!dropped && !whole && end - begin_ <= kMostText + 1) return false;  // one more: \r
+    if (!dropped) line = buffer_.substr(begin_, end - begin_);
+    if (!dropped && whole && line.ends_with('\r')) line.pop_back();
+    begin_ = searched_ = std::min(end + 1, buffer_.size());
+    rest_ = !ends;
+    return !dropped || (ends && take(line));
+  }
+
+  void fill() {
+    constexpr std::size_t kBytes = 1 << 16;
+    buffer_.erase(0, begin_);
+    searched_ -= begin_;
+    begin_ = 0;
+    const std::size_t before = buffer_.size();
+    buffer_.resize(before + kBytes);
+    ssize_t got = 0;
+    do {
+      got = ::read(descriptor_, buffer_.data() + before, kBytes);
+    } while (got < 0 && errno == EINTR);
+    buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
+    if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
+    ended_ = got == 0;
+  }
+
+  int descriptor_;
+  std::string buffer_;
+  std::size_t begin_ = 0;     // where the next line begins in buffer_
+  std::size_t searched_ = 0;  // bytes of buffer_ before this hold no end of that line
+  bool rest_ = false;         // whether what follows belongs to a line that was returned
+  bool ended_ = false;
+};
+
+std::string escaped(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    const std::size_t at = std::string_view("\\\t\n\r").find(c);
+    text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
+  }
+  return text;
+}
+
+// The labels (for yes-or-no targets those that are yes) or the numbers with six digits, separated
+// by spaces.
+std::string prediction_text(const Prediction& prediction) {
+  if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
+    if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
+      labels.push_back(prediction.labels[i]);
+    }
+  }
+  return joined(labels, " ");
+}
+
+// The labels, a tab and their probabilities, each separated by spaces; or the numbers. For a
+// generated output, another tab and its log-probability follow. In labels, backslash, tab, line
+// feed and carriage return become \\, \t, \n and \r.
+std::string prediction_tsv(const Prediction& prediction) {
+  if (!prediction.numbers.empty()) return fmt::format("{}", fmt::join(prediction.numbers, " "));
+  std::vector<std::string> labels;
+  for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
+  std::string text =
+      fmt::format("{}\t{:.6f}", fmt::join(labels, " "), fmt::join(prediction.probabilities, " "));
+  if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
+  return text;
+}
+
+// {"labels": [...], "probabilities": [...]} or {"numbers": [...]}. A generated output also has its
+// "log_probability", and after a beam search "beam": a list of {"labels": [...], "log_probability":
+// ...}, best first. Numbers read back exactly.
+std::string prediction_json(const Prediction& prediction) {
+  nlohmann::ordered_json row;
+  if (!prediction.numbers.empty()) {
+    row["numbers"] = prediction.numbers;
+  } else {
+    row["labels"] = prediction.labels;
+    row["probabilities"] = prediction.probabilities;
+  }
+  if (prediction.log_probability) row["log_probability"] = *prediction.log_probability;
+  for (const BeamOutput& output : prediction.beam) {
+    row["beam"].push_back({{"labels", output.labels}, {"log_probability", output.log_probability}});
+  }
+  return row.dump();
+}
+
+// The logits of all positions, separated by spaces, with enough digits to read back exactly.
+std::string logits_text(const Prediction& prediction) {
+  return std::visit(
+      []<class T>(const Tensor<T>& logits) {
+        constexpr const char* kFormat = std::is_same_v<T, float> ? "{:.9g}" : "{:.17g}";
+        return fmt::format(kFormat, fmt::join(logits.data(), logits.data() + logits.size(), " "));
+      },
+      prediction.logits);
+}
+
+// The answer to a line that is no input.
+std::string refusal(const std::string& format, const std::string& message) {
+  if (format != "jsonl") return "error: " + message;
+  return nlohmann::json({{"error", message}}).dump();
+}
+
+// Predicts from each line of standard input as soon as it arrives.
+int predict(const PredictArguments& a) {
+  constexpr std::size_t kMostLines = 64;
+  const Predictor predictor(
+      a.run, a.beam > 0 ? std::optional(BeamOptions{a.beam, a.length_penalty}) : std::nullopt,
+      a.precision);
+  const auto write = a.logits             ? logits_text
+                     : a.format == "text" ? prediction_text
+                     : a.format == "tsv"  ? prediction_tsv
+                                          : prediction_json;
+  const std::optional<std::string> nothing = a.format == "jsonl" ? "{}" : "";
+  ReadyLines input(STDIN_FILENO);
+  std::size_t number = 0;
+  std::optional<DataError> bad;  // the first
+  std::size_t bad_lines = 0;
+  std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
+  for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
+    std::vector<Example> examples;
+    std::vector<std::optional<std::string>> known;  // the answer to each line, if no model gives it
+    for (const std::string& line : lines) {
+      ++number;
+      known.push_back(line.empty() ? nothing : std::nullopt);
+      if (line.empty()) continue;
+      try {
+        xgrad::check<DataError>(line.size() <= kMostText, "has more than ", kMostText,
+                                " bytes, the limit of a line");
+        examples.push_back(predictor.parse(line, number));
+        const std::size_t of_line = unknown_tokens(examples.back(), predictor.shape());
+        tokens += examples.back().ids.size();
+        unknown += of_line;
+        lines_with_unknown += of_line > 0;
+      } catch (const Error& error) {
+        if (!bad) bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
+        ++bad_lines;
+        known.back() = refusal(a.format, error.what());
+        if (a.keep_going) continue;
+        known.pop_back();
+        break;
+      }
+    }
+    const std::vector<Prediction> answers = predictor(examples);
+    auto answer = answers.begin();
+    for (const auto& text : known) fmt::print("{}\n", text ? *text : write(*answer++));
+    if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
+    if (bad && !a.keep_going) break;
+  }
+  if (unknown > 0) {
+    fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
+               number - bad_lines);
+  }
+  if (bad_lines > 1)
+    fmt::print(stderr, "{} of {} lines are no inputs; the first:\n", bad_lines, number);
+  if (bad) throw *bad;
+  return 0;
+}
+
+}  // namespace
+
+Command predict_command() {
+  const auto a = std::make_shared<PredictArguments>();
+  return Command(
+      "predict", "Predict from each line of standard input",
+      {{"run", kRun, &a->run, kRequired},
+       {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
+       {"--beam",
+        "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
+        &a->beam, Rules{.range = {{1, 1024}}, .value = "K"}},
+       {"--length-penalty",
+        "compare hypotheses by log-probability / length^A; default: by probability",
+        &a->length_penalty, Rules{.positive = true, .needs = {"--beam"}, .value = "A"}},
+       {"--keep-going",
+        "answer a line that is no input with an error, and go on; the exit code is 3 at the end",
+        &a->keep_going},
+       {"--logits", "print logits instead of labels", &a->logits, Rules{.excludes = {"--format"}}},
+       {"--precision", "the arithmetic, as in train.precision; default: that of the run",
+        &a->precision, Rules{.choices = {"float", "bf16", "double"}}}},
+      [a] { return predict(*a); });
+}
+
+Command generate_command() {
+  struct Arguments {
+    std::string run, text;
+    double temperature = 1;
+    std::size_t seed = 1, length = 1000;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "generate", "Continue a text with a trained language model",
+      {{"run", kRun, &a->run, kRequired},
+       {"--text",
+        "the beginning of the text, of which the model reads the last task.max_length tokens; "
+        "default: the model begins it",
+        &a->text},
+       {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
+       {"--seed", "seed of the random choices", &a->seed},
+       {"--length", "most tokens to add; a text may end before", &a->length,
+        Rules{.range = {{1, 1000000000}}}}},
+      [a] {
+        xgrad::check<ConfigError>(std::isfinite(a->temperature) && a->temperature >= 0,
+                                  "--temperature: is ", a->temperature,
+                                  ", must be finite and at least 0");
+        const TextGenerator generator(a->run);
+        const auto say = [](const std::string& text) {  // each token as soon as it is chosen
+          fmt::print("{}", text);
+          if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
+        };
+        bool begun = false;
+        generator.generate(a->text, a->length, {a->temperature, a->seed},
+                           [&](const std::string& text) {
+                             if (!begun) say(a->text);
+                             begun = true;
+                             say(text);
+                           });
+        say(begun ? "\n" : a->text + "\n");
+        return 0;
+      });
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,60 @@
+// Stems of English words, and an alignment that finds the phones each letter of a word stands for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace xgrad {
+
+/// Returns the word without endings of inflection and common derivation, with a doubled consonant
+/// made single and a final e or y removed: "abandon" for abandon, abandons, abandoned, abandoning,
+/// abandonment.
+///
+/// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
+/// separate forms of one. Requires: lower-case letters.
+std::string stem(std::string word);
+
+/// A word and its pronunciation. Letters and phones are numbers from 0.
+struct Pronunciation {
+  std::vector<std::int32_t> letters;  ///< the spelling
+  std::vector<std::int32_t> phones;   ///< the pronunciation
+};
+
+/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them:
+/// 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A word's probability is
+/// the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to words with unknown
+/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones a
+/// unit).
+class Alignment {
+ public:
+  /// Starts with the same probabilities for every letter: fixed shares for none, one and two
+  /// phones, each spread evenly over its labels. `letters` and `phones` are the sizes of the two
+  /// alphabets.
+  Alignment(std::size_t letters, std::size_t phones);
+
+  /// Runs one round of EM, in the order of `words`, so that the same words give the same bits.
+  /// Labels with an expected count below `least` become impossible. Skips words without an
+  /// alignment. Returns the log-likelihood of the other words before the round.
+  double fit(const std::vector<Pronunciation>& words, double least = 0);
+
+  /// Returns the most likely labels of the letters, or nothing if no alignment is possible. Of two
+  /// equally likely alignments ("ll"), the earlier letter gets the sound.
+  std::optional<std::vector<std::int32_t>> best(const Pronunciation& word) const;
+
+  /// Returns the phones that a label encodes.
+  std::vector<std::int32_t> phones(std::int32_t label) const;
+
+ private:
+  std::size_t label(const Pronunciation& word, std::size_t first, std::size_t count) const;
+  double probability(const Pronunciation& word, std::size_t letter, std::size_t first,
+                     std::size_t count) const;
+  void add_expected(const Pronunciation& word, std::vector<double>& counts,
+                    double& likelihood) const;
+
+  std::size_t phones_, labels_;
+  std::vector<double> table_;  // (letters, labels): P(label | letter)
+};
+
+}  // namespace xgrad

@@ -1,0 +1,40 @@
+// Parts of the task fashion_mnist: IDX files, the format of MNIST and its relatives (a magic
+// number, the extents, then the values), and random moves of a training image that keep its class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xgrad {
+
+/// An array of bytes.
+struct IdxArray {
+  std::vector<std::size_t> extents;  ///< sizes of its axes
+  std::vector<std::uint8_t> values;  ///< all values, row-major
+};
+
+/// Reads an IDX file of bytes with `rank` axes, gzipped or plain. Throws DataError that names the
+/// file and says what is wrong: missing, not IDX, damaged, truncated, or longer than its header
+/// says.
+IdxArray read_idx(const std::string& path, std::size_t rank);
+
+/// A translation of an image and an optional mirroring.
+struct Move {
+  int down = 0;           ///< shift down in pixels
+  int right = 0;          ///< shift right in pixels
+  bool mirrored = false;  ///< whether left and right are swapped
+  /// Compares all members.
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+/// Draws a shift of up to `shift` pixels in each direction, mirrored with probability 1/2: a
+/// function of (seed, epoch, index) alone.
+Move random_move(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, int shift);
+
+/// Writes table[pixel] for each pixel of the moved image (height, width), and table[0] where the
+/// moved image leaves a gap.
+void move_image(const std::uint8_t* image, int height, int width, const Move& move,
+                const float* table, float* result);
+
+}  // namespace xgrad

@@ -1,0 +1,116 @@
+#include <xgrad/layers/layers.hpp>
+
+#include <cmath>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/init.hpp>
+
+namespace xgrad {
+
+template <class T>
+Linear<T>::Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias)
+    : weight_(scope.parameter("weight", {out, in}, init::uniform(1 / std::sqrt(double(in))))) {
+  if (bias)
+    bias_ =
+        scope.parameter("bias", {out}, init::uniform(1 / std::sqrt(double(in))), WeightDecay::off);
+}
+
+template <class T>
+Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
+                      const DropoutOptions& options) {
+  switch (activation) {
+    case Activation::gelu:
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact, options);
+    case Activation::gelu_tanh:
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::tanh, options);
+    case Activation::relu:
+      return dropout(relu(linear(x)), options);
+    case Activation::silu:
+      break;
+  }
+  return dropout(silu(linear(x)), options);
+}
+
+template <class T>
+Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
+            double dropout)
+    : id_(scope.id()),
+      dropout_id_((scope / "linear1").id()),
+      linear1_(scope / "linear1", width, hidden),
+      linear2_(scope / "linear2", hidden, width),
+      activation_(activation),
+      dropout_(dropout) {}
+
+template <class T>
+Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
+  const DropoutOptions dropout = context.dropout(dropout_, dropout_id_);
+  const Variable<T> hidden = activated(x, linear1_, activation_, dropout);
+  return linear2_(observe_activation(context, {id_, "mlp_hidden"}, hidden));
+}
+
+template <class T>
+Norm<T>::Norm(const Scope<T>& scope, std::size_t width, const NormOptions& options)
+    : options_(options),
+      weight_(scope.parameter("weight", {width}, init::ones(), WeightDecay::off)) {
+  if (options.kind == Normalization::rms) return;
+  bias_ = scope.parameter("bias", {width}, init::zeros(), WeightDecay::off);
+}
+
+template <class T>
+Variable<T> Norm<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
+  switch (options_.kind) {
+    case Normalization::rms:
+      return rms_norm(x, weight_, options_.eps);
+    case Normalization::batch:
+      return batch_norm(x, weight_, bias_, mask, options_.eps);
+    case Normalization::layer:
+      break;
+  }
+  return layer_norm(x, weight_, bias_, options_.eps);
+}
+
+template <class T>
+Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width)
+    : weight_(
+          scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {
+  check<ConfigError>(vocabulary > 0, scope.path(),
+                     ": an embedding needs token ids, and the task's inputs are none");
+}
+
+template <class T>
+Pooling<T>::Pooling(const Scope<T>& scope, Pool kind, std::size_t width) : kind_(kind) {
+  if (kind == Pool::attention)
+    query_ = scope.parameter("query", {width}, init::normal(0.02), WeightDecay::off);
+}
+
+template <class T>
+Variable<T> Pooling<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
+  switch (kind_) {
+    case Pool::cls:
+      return select(x, 1, 0);
+    case Pool::mean:
+      return masked_mean(x, mask);
+    case Pool::max:
+      return masked_max(x, mask);
+    case Pool::attention: {
+      const Variable<T> queries(zeros<T>({x.shape()[0], 1, x.shape()[2]}));
+      return select(attention(add(queries, query_), x, x, {.masks = {mask}}), 1, 0);
+    }
+    case Pool::none:
+      break;
+  }
+  return x;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                       \
+  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation, \
+                                 const DropoutOptions&);                           \
+  template class Linear<T>;                                                        \
+  template class Mlp<T>;                                                           \
+  template class Norm<T>;                                                          \
+  template class Embedding<T>;                                                     \
+  template class Pooling<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

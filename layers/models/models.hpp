@@ -1,0 +1,118 @@
+// The models that a config chooses: EncoderModel, EncoderDecoderModel and WindowMlp.
+#pragma once
+
+#include <vector>
+
+#include <xgrad/layers/embedding.hpp>
+#include <xgrad/layers/models/encoder.hpp>
+
+namespace xgrad {
+
+/// Sizes and settings of an EncoderModel.
+struct EncoderModelOptions {
+  InputOptions input = {};      ///< input; `features` and `class_token` are set by the model
+  EncoderOptions encoder = {};  ///< encoder
+  bool adjacency = false;       ///< masks attention by ModelInput::adjacency
+  Pool pool = Pool::none;       ///< reduces a sequence to one vector; none: logits per token
+  std::size_t classes = 0;      ///< output classes
+};
+
+/// Input embedding, encoder, pooling and output head. Logits (B, N, classes) for Pool::none, else
+/// (B, classes). Parameters under embedding, encoder, pool and head.
+template <class T>
+class EncoderModel final : public SequenceModel<T> {
+ public:
+  /// Makes its parameters below `root`.
+  EncoderModel(const Scope<T>& root, const EncoderModelOptions& options);
+
+  /// Throws ShapeError when the input does not fit.
+  Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
+  /// Continues its input, token ids without padding, as a language model: the logits for the last
+  /// token are those of the token that follows. Throws ShapeError unless each token sees itself and
+  /// those before it only: causal, without pooling, batch norm, adjacency and relative_index.
+  std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
+
+ private:
+  bool adjacency_, is_causal_;
+  InputEmbedding<T> embedding_;
+  Encoder<T> encoder_;
+  Pooling<T> pool_;
+  Linear<T> head_;
+};
+
+/// The decoder's input under teacher forcing, (B, M): `begin`, then `outputs` (B, M) without the
+/// last column. Negative ids (padding) become 0.
+Ids shift_right(const Ids& outputs, std::int32_t begin);
+
+/// Sizes and settings of an EncoderDecoderModel.
+struct EncoderDecoderOptions {
+  InputOptions input = {};      ///< input; `features` is ignored, the encoder's width counts
+  EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
+  std::size_t classes = 0;      ///< output classes; the last one ends an output
+  std::size_t max_outputs = 0;  ///< length of the longest output, including the end
+};
+
+/// A sequence-to-sequence model that decides the length of its output: it predicts each class from
+/// the encoded input and the output before it (Vaswani et al. 2017). Logits (B, M, classes) for
+/// outputs of length M.
+///
+/// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id
+/// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
+/// encoder, output_embedding, decoder and head.
+template <class T>
+class EncoderDecoderModel final : public SequenceModel<T> {
+ public:
+  /// Makes its parameters below `root`.
+  EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);
+
+  /// Throws ShapeError when input.outputs is absent, of length 0 or too long.
+  Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
+  /// Starts empty outputs. Reads the input once.
+  std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
+
+ private:
+  std::size_t classes_;
+  InputEmbedding<T> embedding_;
+  Encoder<T> encoder_;
+  InputEmbedding<T> output_embedding_;
+  Encoder<T> decoder_;
+  Linear<T> head_;
+};
+
+/// Sizes and settings of a WindowMlp.
+struct WindowMlpOptions {
+  InputOptions input = {};                   ///< input, whose `features` is D
+  std::size_t window = 1;                    ///< tokens read together, odd; 1: each token alone
+  std::size_t layers = 1;                    ///< hidden layers
+  std::size_t hidden = 0;                    ///< F, width of a hidden layer
+  Activation activation = Activation::gelu;  ///< after each hidden layer
+  double dropout = 0;                        ///< dropout rate after each hidden layer
+  Pool pool = Pool::none;   ///< reduces a sequence to one vector; none: logits per token
+  std::size_t classes = 0;  ///< output classes
+};
+
+/// A baseline without attention, an MLP on each token and its neighbours:
+/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with a window of 2 w + 1 tokens,
+/// where x is 0 outside the sequence and at padding. The head turns h, or pooled h, into logits.
+///
+/// Parameters under embedding, layers, pool and head.
+template <class T>
+class WindowMlp final : public SequenceModel<T> {
+ public:
+  /// Makes its parameters below `root`. Throws ShapeError when the window is even, or for
+  /// Pool::cls, since a class token would see no other token.
+  WindowMlp(const Scope<T>& root, const WindowMlpOptions& options);
+
+  /// Throws ShapeError when the input does not fit.
+  Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
+
+ private:
+  WindowMlpOptions options_;
+  InputEmbedding<T> embedding_;
+  std::vector<Linear<T>> layers_;
+  std::vector<std::uint64_t> ids_;  // Scope::id() of each layer, for its dropout
+  Pooling<T> pool_;
+  Linear<T> head_;
+};
+
+}  // namespace xgrad

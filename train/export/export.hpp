@@ -1,0 +1,78 @@
+// Exports of trained models for other programs: to ONNX, with the names of other libraries, and
+// with reference values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/model.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/model/objective.hpp>
+
+namespace xgrad {
+
+/// The settings that an exporter supports, which refuses others by name: keys of [model] with their
+/// supported values: words, or "true", "false" and numbers as in TOML. An empty list allows any
+/// value.
+using KnownModel = std::map<std::string, std::vector<std::string>>;
+
+/// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
+KnownModel plain_encoder();
+
+/// Returns the unsupported settings of a config, such as `model.norm = "post"`: known keys with
+/// other values, and unknown keys that are not at their defaults.
+std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known);
+
+/// Returns the model of a config with these weights as ONNX, opset 17, in float32. Its inputs and
+/// outputs are
+///
+///     ids (batch, length) int64 and mask (batch, length) bool, true for a token; or
+///     vectors (batch, length, features) and mask; or image (batch, H, W, C);
+///     for model.mask = "adjacency" adjacency (batch, length, length) bool;
+///     for an encoder_decoder decoder_ids (batch, outputs) int64, begin_id and the outputs so far
+///     -> logits (batch, length, classes), (batch, classes) or (batch, outputs, classes)
+///
+/// for any batch and length. Weights are initializers under their own names. The metadata holds
+/// config, xgrad_version and step; if the task has them, labels, vocabulary, value_mean and
+/// value_deviation, one entry per line; and for an encoder_decoder begin_id and end_id.
+///
+/// Throws ConfigError, which lists the unsupported settings of [model]; CheckpointError if weights
+/// are missing or left over; NumericError if a weight is NaN or infinite in float32.
+std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights);
+
+/// A model in the form of another library.
+struct LibraryModel {
+  std::vector<NamedTensor> parameters;  ///< weights for load_state_dict(strict=True)
+  std::string constructor;              ///< Python code that constructs the model for these weights
+};
+
+/// The known libraries: "timm", "torchvision" and "hf-bert".
+const std::vector<std::string>& library_names();
+
+/// Converts the weights of a model to a library's names and shapes: splits packed projections where
+/// the library has three, reshapes patch embeddings to convolution kernels, and adds zeros for
+/// biases that the library requires.
+///
+/// Throws ConfigError, which lists all differences between this model and the library's.
+LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
+                        const std::vector<NamedTensor>& parameters);
+
+/// Returns an npz archive with a batch of at most `count` examples, the first of the validation
+/// split:
+///
+///     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
+///     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
+///     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+///     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
+///
+/// computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
+/// gradients. Throws DataError if the task's files are missing.
+template <class T>
+std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                          const Task& task, Objective objective, std::size_t count = 100);
+
+}  // namespace xgrad
