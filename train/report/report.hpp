@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
