@@ -94,7 +94,7 @@ Variable<T> mean_loss(const char* op, const Variable<T>& x, const Variable<T>& y
   return apply<T>(std::make_unique<MeanLoss<T, F, Fx, Fy>>(op, options, f, fx, fy), {x, y});
 }
 
-// That of a function of x - y, where fy = -fx.
+// The derivatives of a function of x - y, where fy = -fx.
 template <class T, class F, class Fx>
 Variable<T> distance_loss(const char* op, const Variable<T>& x, const Variable<T>& y,
                           const LossOptions& options, F f, Fx fx) {

@@ -71,7 +71,7 @@ struct Memory {
   SharedMask query_mask = nullptr;  ///< (B, N), for observers: 1 = x is no padding; null: none is
 };
 
-/// What an Encoder keeps between two steps of decoding.
+/// The state that an Encoder keeps between two steps of decoding.
 template <class T>
 struct EncoderCache {
   std::vector<KVCache<T>> tokens = {};  ///< keys and values of the tokens so far, for each block

@@ -1,4 +1,4 @@
-// What vanishes with its owner: a directory (TemporaryFolder), and bytes on the disk (Scratch).
+// A directory (TemporaryFolder) and bytes on the disk (Scratch) that vanish with their owner.
 #pragma once
 
 #include <sys/types.h>

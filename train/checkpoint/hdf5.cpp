@@ -261,7 +261,7 @@ void check_payload(std::string_view seal, const Sha256& digest) {
                          "damaged: the payload's SHA-256 is not the one in the seal");
 }
 
-/// What `read` returns, with the origin in its errors.
+/// Calls `read` and returns its result. Its errors then start with the origin.
 template <class Read>
 auto naming(const std::string& origin, const Read& read) try {
   return read();

@@ -25,7 +25,7 @@ struct Place {
   /// Text of the override, if the place is in one. Then `line` is the index of the override.
   std::optional<std::string> override = {};
 
-  /// What messages are sorted by: those about overrides come last.
+  /// The order of messages: those about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
 };
 

@@ -144,7 +144,7 @@ std::string GradientFlow<T>::end_of(const Parameter<T>& parameter) const {
       if (needed[ops_[i].output] && read.made != kConstant) needed[read.made] = true;
     }
   }
-  // What was computed from the parameter, with a graph but without a gradient.
+  // A result of the parameter that has a graph but no gradient.
   std::vector<bool> dead(made_.size());
   dead[start] = true;
   std::size_t last = start;

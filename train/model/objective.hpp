@@ -97,7 +97,7 @@ using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 /// gradients of the parameters, and calls see(loss, batch) after each micro-batch. `context` is the
 /// context of the first micro-batch.
 ///
-/// Of several shards, runs the part of each micro-batch that belongs to `shard`, as cut() makes it
+/// With several shards, runs the part of each micro-batch that is of `shard`, as cut() makes it
 /// for a task with this kind of output. The loss is still divided by the targets of the whole step,
 /// so the gradients of all shards add up to those of the step.
 template <class T>

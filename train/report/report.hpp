@@ -17,7 +17,7 @@ namespace xgrad {
 /// a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// What report.html shows of a trained model. Text is HTML.
+/// The parts of report.html that show a trained model. Text is HTML.
 struct Examination {
   std::string arithmetic;  ///< that it was trained in
   /// Titles and contents: the confusion matrix, examples, attention maps, embeddings, heads; those

@@ -145,7 +145,7 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
     w.hidden_bias(s) = -1;
     w.mlp(s, share) = 1;
   }
-  // Of n tokens, c equal ones with score 1 and the others with score 0 have the share
+  // Among n tokens, c equal ones with score 1, where the others have score 0, have the share
   // r_c = c e / (c e + n - c). The nearest r_c to the share r: -(r - r_c)^2 is linear in r but for
   // r^2, which is the same for every class. Class c - 1 means the count c.
   const auto n = double(shape.max_length);

@@ -1,4 +1,4 @@
-// Tasks about sentences of made-up languages.
+// Tasks about sentences that a grammar makes.
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
