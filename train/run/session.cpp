@@ -183,7 +183,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Result& result = outcome.result =
       Result{trainer.step(), trainer.parameters().count(), *test, task.ceiling(Split::test),
              *rules,         task.token_ceiling()};
-  result.hash = state_hash(latest_checkpoint(run.checkpoints()));
+  result.hash =
+      state_hash(read_checkpoint(run.checkpoints().input(checkpoint_name(trainer.step()))));
   result.arithmetic = arithmetic(config.train.precision == "bf16");
   if (config.expect.above_baseline) result.baseline = best_baseline(task, *rules);
   if (config.expect.within_steps) {
