@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
     Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
-# The errors of the exit codes of runs; docs/design.md lists them.
+# The errors of the exit codes of runs; docs/commands.md lists them.
 EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
 # It reads files of other programs, too, since a process with the threads of NumPy must not fork.
 _core._set_command(str(COMMAND))
