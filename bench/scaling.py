@@ -79,7 +79,7 @@ def tables(results):
                      *((f"{exponent(points):.2f}", f"{exponent(upper_half(points)):.2f}") if name != "threads" else ("", ""))])
     memory = results["curves"]["length at constant tokens per batch"]
     return (f"{machine.words(results['machine'])}; one thread but for the last row.\n\n"
-            + show.table(["what grows", "sizes", "step", "exponent", "of the upper half"], rows)
+            + show.table(["varied", "sizes", "step", "exponent", "exponent, upper half"], rows)
             + f"Peak memory with {TOKENS} tokens in a batch, in MiB:\n\n"
             + show.table(["tokens of a sequence", *memory], [["peak", *(f"{p['mib']:.0f}" for p in memory.values())]]))
 
