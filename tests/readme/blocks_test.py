@@ -26,9 +26,12 @@ ELSEWHERE = [
     ("docs/looking-inside.md", "sh", "first_unscaled", "tests/readme/lengths_test.py"),
     ("docs/many-machines.md", "", "./run mpi", "tests/house/launcher_test.py"),
     ("docs/many-machines.md", "", "mpirun", "tests/mpi/same_bits_test.py"),
-    ("docs/many-machines.md", "", "srun", "tests/mpi/job_script_test.py"),
+    ("docs/clusters.md", "", "#SBATCH", "tests/mpi/job_script_test.py"),
+    ("docs/clusters.md", "", "From: debian:13", "tests/mpi/job_script_test.py"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
     ("docs/python.md", "python", "", "tests/python/docs_test.py"),
+    ("docs/tutorial.md", "python", "", "tests/python/tutorial_test.py"),
+    ("docs/tutorial.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
     ("docs/your-data.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
