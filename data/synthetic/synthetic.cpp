@@ -226,9 +226,11 @@ Split split_of(const Example& input) {
   return split_of(all);
 }
 
-std::vector<std::string> numbered(std::size_t count, const std::string& prefix, std::size_t first) {
+std::vector<std::string> numbered(std::size_t count, const std::vector<std::string>& more,
+                                  const std::string& prefix, std::size_t first) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) names.push_back(prefix + std::to_string(first + i));
+  names.insert(names.end(), more.begin(), more.end());
   return names;
 }
 

@@ -62,8 +62,9 @@ Split split_of(const Tokens& ids);
 Split split_of(const Example& input);
 
 /// The names of `count` tokens or classes: `prefix` and a number, the first of which is `first`.
-std::vector<std::string> numbered(std::size_t count, const std::string& prefix = "",
-                                  std::size_t first = 0);
+/// After them come `more`.
+std::vector<std::string> numbered(std::size_t count, const std::vector<std::string>& more = {},
+                                  const std::string& prefix = "", std::size_t first = 0);
 
 /// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
 /// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the

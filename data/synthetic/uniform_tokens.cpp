@@ -27,10 +27,11 @@ OptionSpec symbols_option(std::int64_t symbols, double min, double max) {
   return {"symbols", symbols, "Number of different tokens.", min, max};
 }
 
-std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<OptionSpec>& more) {
+std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<OptionSpec>& more,
+                                       std::int64_t shortest) {
   std::vector<OptionSpec> table = {
       {"length", length, "Tokens in the longest sequence.", 1, 65536},
-      {"min_length", 0, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
+      {"min_length", shortest, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
       {"test_length", 0,
        "Tests on longer sequences, of length + 1 to this many tokens; 0: lengths as in training.",
        0, 65536},
@@ -101,6 +102,18 @@ Synthetic uniform_bits(const Options& options, Solve solve) {
   Synthetic task = one_target(uniform_tokens(options, std::move(solve), 2));
   task.shape.class_names = {"no", "yes"};
   return task;
+}
+
+TaskEntry uniform_task(TaskEntry about, Solve solve) {
+  if (about.options.empty()) about.options = uniform_options();
+  return synthetic_task(std::move(about),
+                        [=](const Options& options) { return uniform_tokens(options, solve); });
+}
+
+TaskEntry bits_task(TaskEntry about, Solve solve) {
+  about.options = length_options();
+  return synthetic_task(std::move(about),
+                        [=](const Options& options) { return uniform_bits(options, solve); });
 }
 
 }  // namespace xgrad

@@ -10,7 +10,8 @@ namespace xgrad {
 OptionSpec symbols_option(std::int64_t symbols = 10, double min = 1, double max = 1 << 24);
 /// Specifies the options `length`, `min_length` and `test_length`, and `more`.
 std::vector<OptionSpec> length_options(std::int64_t length = 16,
-                                       const std::vector<OptionSpec>& more = {});
+                                       const std::vector<OptionSpec>& more = {},
+                                       std::int64_t shortest = 0);
 /// Specifies the options of length_options(), and `symbols`.
 inline std::vector<OptionSpec> uniform_options() {
   return length_options(16, {symbols_option()});
@@ -50,6 +51,9 @@ using Solve = std::function<Tokens(const Tokens& ids)>;
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
 /// The same with tokens 0 and 1 and one target per sequence, "no" or "yes".
 Synthetic uniform_bits(const Options& options, Solve solve);
+/// The entries of these tasks, with uniform_options(), unless it has others, and length_options().
+TaskEntry uniform_task(TaskEntry about, Solve solve);
+TaskEntry bits_task(TaskEntry about, Solve solve);
 /// The task with one target per sequence.
 inline Synthetic one_target(Synthetic task) {
   task.shape.output = OutputKind::sequence;

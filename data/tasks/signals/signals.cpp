@@ -66,59 +66,6 @@ TaskEntry signal_task(TaskEntry about, Describe describe) {
 
 }  // namespace
 
-TaskEntry ar2_task() {
-  return signal_task(
-      {.name = "ar2",
-       .summary = "Say which of several known AR(2) processes generated a signal, given in frames "
-                  "of samples.",
-       .needs =
-           "No positions and one layer: products of adjacent samples, averaged over all frames.",
-       .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
-      [](const Options& options) {
-        const Signals signals(options);
-        Synthetic task = signals.synthetic();
-        task.shape.classes = signals.processes.size();
-        task.draw = [signals](const Rng& rng) {
-          auto [process, samples] = signals.draw(rng, 0);
-          return Example{.features = std::move(samples), .targets = {process}};
-        };
-        task.best = [signals](const Example& input) {
-          const std::vector<double> p = posterior(signals.processes, input.features);
-          Synthetic::Best best;
-          add_best_guess(p.data(), p.size(), best);
-          return best;
-        };
-        return task;
-      });
-}
-
-TaskEntry next_value_task() {
-  return signal_task(
-      {.name = "next_value",
-       .summary = "Predict the next value of a signal that one of several known AR(2) processes "
-                  "generated.",
-       .needs = "Positions and one layer, to read the last two samples, and from all samples which "
-                "process it is.",
-       .theory = "needs positions: the best guess is linear in the last two samples once the "
-                 "process is known"},
-      [](const Options& options) {
-        const Signals signals(options);
-        Synthetic task = signals.synthetic();
-        task.shape.classes = 1;
-        task.shape.target = TargetKind::numbers;
-        task.draw = [signals](const Rng& rng) {
-          Example example{.features = signals.draw(rng, 1).second};
-          example.values = {example.features.back()};
-          example.features.pop_back();
-          return example;
-        };
-        task.best = [signals](const Example& input) {
-          return Synthetic::Best{.loss = signals.least_square(input.features), .targets = 1};
-        };
-        return task;
-      });
-}
-
 // A vector is a standard normal value, followed by 1 if it is marked, else 0.
 static Example draw_marked(const Rng& rng, std::size_t length, double marks, double noise) {
   Example example;
@@ -138,39 +85,83 @@ static Example draw_marked(const Rng& rng, std::size_t length, double marks, dou
   return example;
 }
 
-TaskEntry mean_of_marked_task() {
-  const auto describe = [](const Options& options) {
-    const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
-    Synthetic task;
-    task.is_continuous = true;
-    task.shape = {.input = InputKind::vectors,
-                  .output = OutputKind::sequence,
-                  .classes = 1,
-                  .features = 2,
-                  .target = TargetKind::numbers};
-    draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
-      return draw_marked(rng, length, marks, noise);
-    });
-    task.best = [=](const Example&) {
-      return Synthetic::Best{.loss = noise * noise, .targets = 1};
-    };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "mean_of_marked",
-       .summary =
-           "Predict the mean of the values of the marked vectors; the target has added noise.",
-       .options = {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
-                   {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
-                   {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01,
-                    1.0},
-                   {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0,
-                    100.0}},
-       .needs = "No positions, and one layer with one head that attends only to marked vectors.",
-       .theory = "solvable: one head that attends to marked vectors only",
-       .source = "after the adding problem of Hochreiter and Schmidhuber 1997",
-       .best = kComputed},
-      describe);
-}
+extern const std::vector<TaskEntry> kSignalTasks = {
+    signal_task(
+        {.name = "ar2",
+         .summary = "Say which of several known AR(2) processes generated a signal, given in "
+                    "frames of samples.",
+         .needs =
+             "No positions and one layer: products of adjacent samples, averaged over all frames.",
+         .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
+        [](const Options& options) {
+          const Signals signals(options);
+          Synthetic task = signals.synthetic();
+          task.shape.classes = signals.processes.size();
+          task.draw = [signals](const Rng& rng) {
+            auto [process, samples] = signals.draw(rng, 0);
+            return Example{.features = std::move(samples), .targets = {process}};
+          };
+          task.best = [signals](const Example& input) {
+            const std::vector<double> p = posterior(signals.processes, input.features);
+            Synthetic::Best best;
+            add_best_guess(p.data(), p.size(), best);
+            return best;
+          };
+          return task;
+        }),
+    signal_task({.name = "next_value",
+                 .summary = "Predict the next value of a signal that one of several known AR(2) "
+                            "processes generated.",
+                 .needs = "Positions and one layer, to read the last two samples, and from all "
+                          "samples which process it is.",
+                 .theory = "needs positions: the best guess is linear in the last two samples once "
+                           "the process is known"},
+                [](const Options& options) {
+                  const Signals signals(options);
+                  Synthetic task = signals.synthetic();
+                  task.shape.classes = 1;
+                  task.shape.target = TargetKind::numbers;
+                  task.draw = [signals](const Rng& rng) {
+                    Example example{.features = signals.draw(rng, 1).second};
+                    example.values = {example.features.back()};
+                    example.features.pop_back();
+                    return example;
+                  };
+                  task.best = [signals](const Example& input) {
+                    return Synthetic::Best{.loss = signals.least_square(input.features),
+                                           .targets = 1};
+                  };
+                  return task;
+                }),
+    synthetic_task(
+        {.name = "mean_of_marked",
+         .summary =
+             "Predict the mean of the values of the marked vectors; the target has added noise.",
+         .options =
+             {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
+              {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
+              {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01, 1.0},
+              {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0, 100.0}},
+         .needs = "No positions, and one layer with one head that attends only to marked vectors.",
+         .theory = "solvable: one head that attends to marked vectors only",
+         .source = "after the adding problem of Hochreiter and Schmidhuber 1997",
+         .best = kComputed},
+        [](const Options& options) {
+          const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
+          Synthetic task;
+          task.is_continuous = true;
+          task.shape = {.input = InputKind::vectors,
+                        .output = OutputKind::sequence,
+                        .classes = 1,
+                        .features = 2,
+                        .target = TargetKind::numbers};
+          draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
+            return draw_marked(rng, length, marks, noise);
+          });
+          task.best = [=](const Example&) {
+            return Synthetic::Best{.loss = noise * noise, .targets = 1};
+          };
+          return task;
+        })};
 
 }  // namespace xgrad
