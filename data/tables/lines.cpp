@@ -10,15 +10,13 @@
 
 namespace xgrad {
 
-namespace {
-
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // bytes per line
 constexpr std::size_t kMostOfParser = 300;  // bytes of a parser message, which may quote the line
 
 /// Parses one object and refuses repeated names, of which the parser alone would keep the last.
-Json parse_object(const std::string& place, std::string_view line) {
+static Json parse_object(const std::string& place, std::string_view line) {
   std::set<std::string> names;
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
@@ -43,7 +41,7 @@ Json parse_object(const std::string& place, std::string_view line) {
   return object;
 }
 
-double number(const std::string& place, const Json& value) {
+static double number(const std::string& place, const Json& value) {
   const double x = value.get<double>();
   const bool exact = value.is_number_float() || std::abs(x) < kMostWhole;
   check<DataError>(std::isfinite(x) && exact, place, ": is ", value.dump(), ", a number too large");
@@ -51,7 +49,7 @@ double number(const std::string& place, const Json& value) {
 }
 
 /// Converts a list of numbers, or of equally long lists of numbers.
-FieldNumbers numbers(const std::string& place, const Json& list) {
+static FieldNumbers numbers(const std::string& place, const Json& list) {
   FieldNumbers result{list.size(), 1, {}, true};
   const bool nested = !list.empty() && list[0].is_array();
   if (nested) result.features = list[0].size();
@@ -71,7 +69,7 @@ FieldNumbers numbers(const std::string& place, const Json& list) {
   return result;
 }
 
-Field field(const std::string& place, const Json& value) {
+static Field field(const std::string& place, const Json& value) {
   if (value.is_string()) {
     check_text(place, value.get_ref<const std::string&>());
     return value.get<std::string>();
@@ -91,8 +89,6 @@ Field field(const std::string& place, const Json& value) {
   }
   return list;
 }
-
-}  // namespace
 
 std::vector<Field> read_json_row(const std::string& place, std::string_view line,
                                  const std::vector<std::string>& columns) {

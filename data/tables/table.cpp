@@ -11,11 +11,9 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of rows per block
 
-std::string format_of(const std::string& path) {
+static std::string format_of(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return "npy";
   const std::string ending = fs::path(path).extension().string();
@@ -32,8 +30,6 @@ std::string format_of(const std::string& path) {
                           ": cannot tell the format from the name; set task.format to csv, tsv, ",
                           "jsonl, lines, paragraphs, hdf5 or npy");
 }
-
-}  // namespace
 
 std::string Table::place(std::size_t row, std::size_t column) const {
   std::string text = file + ": row " + std::to_string(first + row + 1);

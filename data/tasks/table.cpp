@@ -10,13 +10,11 @@ namespace xgrad {
 // In the file of each family, and of each task without one.
 extern const std::vector<TaskEntry> kArithmeticTasks, kAutomataTasks, kBracketTasks, kCountingTasks,
     kGraphTasks, kLookupTasks, kMarkovTasks, kOrderTasks, kSentenceTasks, kSignalTasks;
-TaskEntry anomaly_task(), cmu_task(), fashion_mnist_task(), files_task(), kjv_task(),
-    languages_task(), scan_task(), shapes_task(), wordnet_task();
-
-namespace {
+TaskEntry cmu_task(), fashion_mnist_task(), files_task(), kjv_task(), languages_task(), scan_task(),
+    shapes_task(), wordnet_task();
 
 // Lets `make` complete and check its options.
-TaskEntry checked(TaskEntry entry) {
+static TaskEntry checked(TaskEntry entry) {
   entry.make = [table = entry.options, make = std::move(entry.make)](const Options& given,
                                                                      std::uint64_t seed) {
     return make(complete(table, given), seed);
@@ -24,11 +22,11 @@ TaskEntry checked(TaskEntry entry) {
   return entry;
 }
 
-std::vector<TaskEntry>& table() {
+static std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = [] {
-    std::vector<TaskEntry> all = {anomaly_task(), cmu_task(),    fashion_mnist_task(),
-                                  files_task(),   kjv_task(),    languages_task(),
-                                  scan_task(),    shapes_task(), wordnet_task()};
+    std::vector<TaskEntry> all = {cmu_task(),    fashion_mnist_task(), files_task(),
+                                  kjv_task(),    languages_task(),     scan_task(),
+                                  shapes_task(), wordnet_task()};
     for (const auto* family :
          {&kArithmeticTasks, &kAutomataTasks, &kBracketTasks, &kCountingTasks, &kGraphTasks,
           &kLookupTasks, &kMarkovTasks, &kOrderTasks, &kSentenceTasks, &kSignalTasks}) {
@@ -42,11 +40,9 @@ std::vector<TaskEntry>& table() {
 }
 
 // The first task whose name does not come before this one.
-auto place_of(const std::string& name) {
+static auto place_of(const std::string& name) {
   return std::ranges::lower_bound(table(), name, {}, &TaskEntry::name);
 }
-
-}  // namespace
 
 const std::vector<TaskEntry>& tasks() {
   return table();

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -25,14 +25,13 @@ extern const std::vector<TaskEntry> kCountingTasks = {
                    "(Yehudai et al. 2024, arXiv:2407.15160)",
          .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981; Behrens, Biggio and "
                    "Zdeborova 2024, arXiv:2407.11542"},
-        [](const Options& options) {
-          Synthetic task = uniform_tokens(options, [](const Tokens& ids) {
+        [](const Options& options, Synthetic& task) {
+          task = uniform_tokens(options, [](const Tokens& ids) {
             Tokens counts = occurrences(ids);
             for (std::int32_t& count : counts) --count;
             return counts;
           });
           task.shape.class_names = numbered(task.shape.max_length, {}, "", 1);
-          return task;
         }),
     // Class c means the number c + 1, because each symbol occurs as often as itself.
     synthetic_task(
@@ -43,8 +42,8 @@ extern const std::vector<TaskEntry> kCountingTasks = {
          .theory =
              "needs depth: a count of counts needs the counts of another layer (Weiss et al. 2021)",
          .source = "Weiss, Goldberg and Yahav 2021, Thinking Like Transformers, arXiv:2106.06981"},
-        [](const Options& options) {
-          Synthetic task = uniform_tokens(options, [](const Tokens& ids) {
+        [](const Options& options, Synthetic& task) {
+          task = uniform_tokens(options, [](const Tokens& ids) {
             const Tokens counts = occurrences(ids);
             Tokens symbols = occurrences(counts);  // tokens of symbols that occur as often as each
             for (std::size_t i = 0; i < ids.size(); ++i) symbols[i] = symbols[i] / counts[i] - 1;
@@ -52,7 +51,6 @@ extern const std::vector<TaskEntry> kCountingTasks = {
           });
           const std::size_t most = std::min(task.shape.vocabulary, task.shape.max_length);
           task.shape.class_names = numbered(most, {}, "", 1);
-          return task;
         }),
     synthetic_task(
         {.name = "most_frequent",
@@ -63,8 +61,8 @@ extern const std::vector<TaskEntry> kCountingTasks = {
          .theory = "needs depth: one layer counts, the next compares counts (Weiss et al. 2021)",
          .source =
              "after the sorting by frequency of Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
-        [](const Options& options) {
-          return one_target(
+        [](const Options& options, Synthetic& task) {
+          task = one_target(
               uniform_tokens(options, [symbols = get_size(options, "symbols")](const Tokens& ids) {
                 Tokens counts(symbols);
                 for (const std::int32_t id : ids) ++counts[std::size_t(id)];
@@ -106,7 +104,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
          .theory = "needs positions: one layer that attends to the places suffices, and training "
                    "finds it after a long plateau (Barak et al. 2022, arXiv:2207.08799)",
          .source = "Bhattamishra et al. 2023, arXiv:2211.12316"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t length = get_size(options, "length"),
                             count = get_size(options, "count");
           check<ConfigError>(count <= length, "count is ", count, ", must be at most length, ",
@@ -114,7 +112,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
           auto positions =
               (Rng(get_size(options, "instance")) / "sparse_parity").permutation(length);
           positions.resize(count);
-          return uniform_bits(options, [positions, length](const Tokens& ids) {
+          task = uniform_bits(options, [positions, length](const Tokens& ids) {
             check<DataError>(ids.size() == length, "there are ", ids.size(), " tokens, expected ",
                              length);
             std::int32_t parity = 0;

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -141,9 +141,8 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
                    "3, 5 and 6 count modulo 2 or 3 and are not learnable beyond the lengths seen "
                    "in training (Bhattamishra et al. 2020)",
          .source = "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const Automaton& automaton = kLanguages[get_int(options, "language") - 1];
-          Synthetic task;
           task.shape.vocabulary = 2;
           task.shape.class_names = {"no", "yes"};
           draw_lengths(task, Lengths(options), [&automaton](const Rng& rng, std::size_t length) {
@@ -154,7 +153,6 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
             for (std::int32_t& id : ids) id = automaton.accepts[state = automaton.next[state][id]];
             return ids;
           };
-          return task;
         }),
     synthetic_task(
         {.name = "cycle_navigation",
@@ -166,7 +164,7 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
                    "lengths seen in training (Liu et al. 2023, arXiv:2210.10749), and fail beyond "
                    "them (Deletang et al. 2023)",
          .source = "Deletang et al. 2023, arXiv:2207.02098"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           constexpr std::int32_t kPlaces = 5;
           const auto last_place = [](const Tokens& ids) {
             constexpr std::int32_t kSteps[] = {0, 1, kPlaces - 1};  // stay, go on, go back
@@ -174,10 +172,9 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
             for (const std::int32_t id : ids) place = (place + kSteps[id]) % kPlaces;
             return Tokens{place};
           };
-          Synthetic task = one_target(uniform_tokens(options, last_place, 3));
+          task = one_target(uniform_tokens(options, last_place, 3));
           task.shape.token_names = {"stay", "on", "back"};
           task.shape.classes = kPlaces;
-          return task;
         }),
     // With one output for each token instead of one more than tokens: the stack never outgrows
     // them.
@@ -190,8 +187,7 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
          .theory = "needs positions and depth: it takes the size of the stack at each push; "
                    "encoders fail beyond the lengths seen in training (Deletang et al. 2023)",
          .source = "Deletang et al. 2023, arXiv:2207.02098"},
-        [](const Options& options) {
-          Synthetic task;
+        [](const Options& options, Synthetic& task) {
           task.shape.token_names = {"0", "1", "pop", "push0", "push1"};
           task.shape.class_names = {"0", "1", "end"};
           draw_lengths(task, Lengths(options, 2), [](const Rng& rng, std::size_t length) {
@@ -204,7 +200,6 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
             return example;
           });
           task.solve = run_stack;
-          return task;
         }),
     // ListOps (Nangia and Bowman 2018), with much shorter lists than in the Long Range Arena.
     synthetic_task(
@@ -218,10 +213,9 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
                    "arXiv:2207.00729)",
          .source = "Nangia and Bowman 2018, arXiv:1804.06028; the Long Range Arena of Tay et al. "
                    "2021, arXiv:2011.04006, reports 0.3637 at lengths from 500 to 2000"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t depth = get_size(options, "depth"),
                             most = get_size(options, "arguments");
-          Synthetic task;
           task.shape.output = OutputKind::sequence;
           task.shape.classes = 10;
           task.shape.max_length = 1;
@@ -236,7 +230,6 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
             return example;
           };
           task.solve = value_of;
-          return task;
         })};
 
 }  // namespace xgrad

@@ -1,6 +1,6 @@
 // Tasks about brackets. Even ids open a bracket; the next id closes it.
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -18,10 +18,9 @@ using DrawBrackets = Tokens(const Rng& rng, std::size_t length, std::size_t kind
 TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
   about.options =
       length_options(16, {{"kinds", 2, "Number of kinds of brackets.", 1, double(kMostKinds)}});
-  return synthetic_task(std::move(about), [=](const Options& options) {
+  return synthetic_task(std::move(about), [=](const Options& options, Synthetic& task) {
     constexpr const char* kBrackets[] = {"(", ")", "[", "]", "{", "}", "<", ">"};
     const std::size_t kinds = get_size(options, "kinds");
-    Synthetic task;
     task.shape.class_names = {"open", "closed", "wrong"};
     task.shape.token_names.assign(kBrackets, kBrackets + 2 * kinds);
     draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
@@ -33,7 +32,6 @@ TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
       return Example{.ids = std::move(ids)};
     });
     task.solve = solve;
-    return task;
   });
 }
 
@@ -166,9 +164,8 @@ extern const std::vector<TaskEntry> kBracketTasks = {
                    "bound (Yao et al. 2021)",
          .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical "
                    "Languages, arXiv:2105.11115"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t kinds = get_size(options, "kinds"), depth = get_size(options, "depth");
-          Synthetic task;
           task.shape.class_names = numbered(kinds, {}, "(", 1);
           for (const std::string& name : task.shape.class_names) {
             task.shape.token_names.insert(task.shape.token_names.end(),
@@ -181,7 +178,6 @@ extern const std::vector<TaskEntry> kBracketTasks = {
             return Example{.ids = draw_nested(rng, opens, kinds, depth)};
           });
           task.solve = [=](const Tokens& ids) { return nearest_open(ids, kinds, depth); };
-          return task;
         })};
 
 }  // namespace xgrad

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/synthetic/chain.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 
 namespace xgrad {
 
@@ -111,13 +110,12 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
          .source =
              "the masked tokens of Devlin et al. 2019 (BERT), arXiv:1810.04805, on a Markov chain",
          .best = kComputed},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           constexpr double kSpread = 2;  // of the probabilities in a row
           const auto states = get_size(options, "states");
           const Rng rng = Rng(get_size(options, "instance")) / "markov";
           const auto chain = std::make_shared<Chain>(random_chain(rng, states, kSpread));
           const double rate = get_double(options, "masked");
-          Synthetic task;
           task.shape.classes = states;
           task.shape.token_names = numbered(states, {"_"});
           draw_lengths(task, Lengths(options), [=](const Rng& own, std::size_t length) {
@@ -129,7 +127,6 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
                 [=](std::size_t id, std::size_t state) { return id == state || id == states; },
                 [=](std::size_t id) { return id == states; });
           };
-          return task;
         }),
     // Resembles part-of-speech tagging. The spreads of the probabilities in a row are chosen so
     // that a token alone reveals little, and its neighbours much.
@@ -146,7 +143,7 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
              "needs positions: the posterior of a state depends most on its nearest neighbours",
          .source = "the forward-backward algorithm, as in Rabiner 1989",
          .best = kComputed},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           constexpr double kTransitionSpread = 2, kEmissionSpread = 1.5;
           const std::size_t states = get_size(options, "states"),
                             symbols = get_size(options, "symbols");
@@ -155,7 +152,6 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
               HiddenMarkov{random_chain(rng, states, kTransitionSpread), symbols,
                            random_rows(rng / "emission", states, symbols, kEmissionSpread)});
           const Lengths lengths(options);
-          Synthetic task;
           task.shape.vocabulary = symbols;
           task.shape.classes = states;
           draw_lengths(task, lengths, [model](const Rng& own, std::size_t length) {
@@ -174,7 +170,6 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
             }
             return sum;
           };
-          return task;
         })};
 
 }  // namespace xgrad

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
@@ -153,9 +153,8 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
          .theory = "needs positions and depth: a word's place in French depends on the noun that "
                    "follows it, which a first layer must find",
          .source = "made for xgrad"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto adjectives = get_size(options, "adjectives");
-          Synthetic task;
           task.shape.output = OutputKind::generated;
           for (const Word& word : lexicon()) task.shape.token_names.push_back(word.english);
           task.shape.max_length = 2 * (adjectives + 2) + 2;
@@ -182,7 +181,6 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
             return example;
           };
           task.solve = [adjectives](const Tokens& ids) { return translate(ids, adjectives); };
-          return task;
         }),
     synthetic_task(
         {.name = "negation",
@@ -192,8 +190,7 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
          .theory =
              "needs positions and depth: the first layer finds negated words, the second sums up",
          .source = "made for xgrad"},
-        [](const Options& options) {
-          Synthetic task;
+        [](const Options& options, Synthetic& task) {
           task.shape.output = OutputKind::sequence;
           task.shape.class_names = {"negative", "neutral", "positive"};
           task.shape.token_names = {
@@ -202,7 +199,6 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
               "movie", "plot", "is",    "and",    "scene",  "actor",  "very"};
           draw_lengths(task, Lengths(options), draw_words);
           task.solve = sentiment;
-          return task;
         })};
 
 }  // namespace xgrad

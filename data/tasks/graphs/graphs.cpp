@@ -1,7 +1,7 @@
 // S4.4: tasks about graphs. The answer depends on the nodes around a node.
 #include <algorithm>
 
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -60,10 +60,9 @@ extern const std::vector<TaskEntry> kGraphTasks = {
          .theory = "needs depth: news travels one edge a layer under an adjacency mask (Gilmer et "
                    "al. 2017, arXiv:1704.01212)",
          .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           constexpr double kDegree = 2.5;  // mean number of neighbours
           const std::size_t symbols = get_size(options, "symbols");
-          Synthetic task;
           task.shape.vocabulary = task.shape.classes = symbols;
           task.shape.graph = true;
           draw_lengths(
@@ -74,7 +73,6 @@ extern const std::vector<TaskEntry> kGraphTasks = {
                 example.targets = smallest_within(example.ids, example.edges, hops);
                 return example;
               });
-          return task;
         }),
     // Resembles the toxicity of a molecule, which a group of its atoms decides.
     synthetic_task({.name = "motif",
@@ -85,14 +83,12 @@ extern const std::vector<TaskEntry> kGraphTasks = {
                     .theory = "needs depth: one layer with the edges as a mask counts the "
                               "neighbours, pooling finds the atom",
                     .source = "made for xgrad, after the toxicity of molecules"},
-                   [](const Options& options) {
-                     Synthetic task;
+                   [](const Options& options, Synthetic& task) {
                      task.shape.output = OutputKind::sequence;
                      task.shape.token_names = {"C", "N", "O"};
                      task.shape.class_names = {"no", "yes"};
                      task.shape.graph = true;
                      draw_lengths(task, Lengths(options, 4), draw_atoms);
-                     return task;
                    })};
 
 }  // namespace xgrad

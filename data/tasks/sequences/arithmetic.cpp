@@ -3,18 +3,16 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/generated_task.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
-
-namespace {
 
 // Ids after the ten digits.
 constexpr std::int32_t kPlus = 10, kEquals = 11, kSlotId = 12;
 
 // Writes the highest digit first, with leading zeros, so that each digit has a fixed position.
-Tokens layout(Tokens digits) {
+static Tokens layout(Tokens digits) {
   const std::size_t n = digits.size() / 2;
   digits.insert(digits.begin() + std::ptrdiff_t(n), kPlus);
   digits.push_back(kEquals);
@@ -22,7 +20,7 @@ Tokens layout(Tokens digits) {
   return digits;
 }
 
-Tokens sum_of(const Tokens& ids) {
+static Tokens sum_of(const Tokens& ids) {
   Tokens digits = ids;
   std::erase_if(digits, [](std::int32_t id) { return id >= kPlus; });
   check<DataError>(!digits.empty() && digits.size() % 2 == 0 && ids == layout(digits),
@@ -44,10 +42,10 @@ const std::vector<std::string> kWords = {
     "eight",   "nine",      "ten",      "eleven",   "twelve",  "thirteen", "fourteen", "fifteen",
     "sixteen", "seventeen", "eighteen", "nineteen", "twenty",  "thirty",   "forty",    "fifty",
     "sixty",   "seventy",   "eighty",   "ninety",   "hundred", "thousand", "million",  "end"};
-constexpr std::int32_t kTwenty = 20, kHundred = 28, kThousand = 29, kMillion = 30, kEnd = 31;
+constexpr std::int32_t kTwenty = 20, kHundred = 28, kThousand = 29, kMillion = 30, kEndWord = 31;
 
 // The words of a number from 1 to 999.
-void add_below_thousand(std::int64_t number, Tokens& words) {
+static void add_below_thousand(std::int64_t number, Tokens& words) {
   if (number >= 100) words.insert(words.end(), {std::int32_t(number / 100), kHundred});
   number %= 100;
   if (number >= 20) {
@@ -57,24 +55,23 @@ void add_below_thousand(std::int64_t number, Tokens& words) {
   if (number > 0) words.push_back(std::int32_t(number));
 }
 
-Tokens words_of(const Tokens& digits) {
+static Tokens words_of(const Tokens& digits) {
   check<DataError>(!digits.empty() && (digits.size() == 1 || digits[0] != 0),
                    "expected a number without leading zeros, as in 4 0 7");
   std::int64_t number = 0;
   for (const std::int32_t digit : digits) number = 10 * number + digit;
   Tokens words;
-  for (const auto& [unit, word] : {std::pair(1000000, kMillion), {1000, kThousand}, {1, kEnd}}) {
+  for (const auto& [unit, word] :
+       {std::pair(1000000, kMillion), {1000, kThousand}, {1, kEndWord}}) {
     const std::int64_t part = number / unit % 1000;
     if (part == 0) continue;
     add_below_thousand(part, words);
     if (unit > 1) words.push_back(word);
   }
   if (words.empty()) words.push_back(0);
-  words.push_back(kEnd);
+  words.push_back(kEndWord);
   return words;
 }
-
-}  // namespace
 
 extern const std::vector<TaskEntry> kArithmeticTasks = {
     synthetic_task(
@@ -86,9 +83,8 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
                    "it; a fixed depth covers the lengths seen in training",
          .source =
              "Nogueira, Jiang and Lin 2021, arXiv:2102.13019; Lee et al. 2023, arXiv:2307.03381"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t digits = get_size(options, "digits");
-          Synthetic task;
           task.shape.classes = 10;
           task.shape.max_length = 3 * digits + 3;
           task.shape.token_names = {"0", "1", "2", "3", "4", "5",  "6",
@@ -103,7 +99,6 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
               ids.insert(ids.end(), ids.size() / 2, kSlotId);
             return ids;
           };
-          return task;
         }),
     // Known for grokking: trained on a third of all pairs with weight decay, the accuracy on the
     // other pairs jumps long after that on the training pairs (Power et al. 2022; Nanda et al.
@@ -118,9 +113,8 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
          .theory = "solvable: one layer learns it by trigonometric identities, long after it knows "
                    "the training pairs by heart (Nanda et al. 2023, arXiv:2301.05217)",
          .source = "Power et al. 2022, arXiv:2201.02177"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto p = std::int32_t(get_int(options, "modulus"));
-          Synthetic task;
           task.shape.output = OutputKind::sequence;
           task.shape.classes = std::size_t(p);
           task.shape.max_length = 3;
@@ -133,7 +127,6 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
             check<DataError>(is_pair, "expected two numbers and =");
             return Tokens{(ids[0] + ids[1]) % p};
           };
-          return task;
         }),
     synthetic_task(
         {.name = "number_words",
@@ -144,9 +137,8 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
          .theory = "needs positions and depth: a digit's word depends on its place from the right, "
                    "so a layer must find the end of the number first",
          .source = "made for xgrad"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto digits = get_size(options, "digits");
-          Synthetic task;
           task.shape.output = OutputKind::generated;
           task.shape.vocabulary = 10;
           task.shape.max_length = digits;
@@ -163,7 +155,6 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
             return Example{.ids = std::move(ids)};
           };
           task.solve = words_of;
-          return task;
         })};
 
 }  // namespace xgrad

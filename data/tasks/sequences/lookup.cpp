@@ -4,8 +4,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/generated_task.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
 
@@ -101,8 +101,8 @@ extern const std::vector<TaskEntry> kLookupTasks = {
              "needs positions: one head that attends to the first place suffices, but its weight "
              "fades with the length unless scores grow with log n (Chiang and Cholak 2022)",
          .source = "Chiang and Cholak 2022, arXiv:2202.12172"},
-        [](const Options& options) {
-          return one_target(
+        [](const Options& options, Synthetic& task) {
+          task = one_target(
               uniform_tokens(options, [](const Tokens& ids) { return Tokens{ids.front()}; }));
         }),
     synthetic_task(
@@ -114,11 +114,11 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "needs positions: one head that attends to place k suffices, as for the first "
                    "place (Chiang and Cholak 2022, arXiv:2202.12172)",
          .source = "after FIRST of Chiang and Cholak 2022, arXiv:2202.12172"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t k = get_size(options, "k"), shortest = Lengths(options).shortest;
           check<ConfigError>(k <= shortest, "k is ", k, ", must be at most ", shortest,
                              ", the shortest length");
-          return one_target(uniform_tokens(options, [k](const Tokens& ids) {
+          task = one_target(uniform_tokens(options, [k](const Tokens& ids) {
             check<DataError>(k <= ids.size(), "expected at least ", k, " tokens");
             return Tokens{ids[k - 1]};
           }));
@@ -134,9 +134,9 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "needs positions: one layer suffices with a width that grows with the logarithm "
                    "of the length (Bhattamishra et al. 2024)",
          .source = "Bhattamishra et al. 2024, arXiv:2406.09347"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto symbols = std::int32_t(get_int(options, "symbols"));
-          Synthetic task = one_target(uniform_tokens(options, [symbols](const Tokens& ids) {
+          task = one_target(uniform_tokens(options, [symbols](const Tokens& ids) {
             for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
               check<DataError>(ids[i] < symbols, "token ", i + 1,
                                " is an index, which must come last");
@@ -153,7 +153,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
             ids.push_back(symbols + std::int32_t((rng / "index").below(length - 1, 0)));
             return Example{.ids = std::move(ids)};
           });
-          return task;
         }),
     synthetic_task(
         {.name = "needle",
@@ -164,9 +163,9 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "needs positions and depth: the first layer looks one token back, the second "
                    "finds the marker",
          .source = "after the needle in a haystack of Kamradt 2023"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto marker = std::int32_t(get_int(options, "symbols"));
-          Synthetic task = one_target(uniform_tokens(options, [marker](const Tokens& ids) {
+          task = one_target(uniform_tokens(options, [marker](const Tokens& ids) {
             const auto at = std::ranges::find(ids, marker);
             const bool is_good =
                 ids.end() - at > 1 && std::find(at + 1, ids.end(), marker) == ids.end();
@@ -179,7 +178,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
             ids[(rng / "place").below(length - 1, 0)] = marker;
             return Example{.ids = std::move(ids)};
           });
-          return task;
         }),
     // The function of induction heads (Olsson et al. 2022).
     synthetic_task(
@@ -192,8 +190,8 @@ extern const std::vector<TaskEntry> kLookupTasks = {
              "needs positions and depth: two layers suffice (Olsson et al. 2022); one layer would "
              "have to be exponentially larger (Sanford, Hsu and Telgarsky 2024, arXiv:2408.14332)",
          .source = "Olsson et al. 2022, arXiv:2209.11895"},
-        [](const Options& options) {
-          Synthetic task = one_target(uniform_tokens(options, [](const Tokens& ids) {
+        [](const Options& options, Synthetic& task) {
+          task = one_target(uniform_tokens(options, [](const Tokens& ids) {
             const auto at = std::ranges::find(ids, ids.back());
             check<DataError>(
                 ids.end() - at > 2 && std::count(at, ids.end(), ids.back()) == 2,
@@ -209,7 +207,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
             ids.back() = query;
             return Example{.ids = std::move(ids)};
           });
-          return task;
         }),
     synthetic_task(
         {.name = "set_membership",
@@ -219,8 +216,8 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "solvable: one head in which equal tokens attract each other; a case of the "
                    "pair matching that one layer does (Sanford, Hsu and Telgarsky 2023)",
          .source = "after the pair matching of Sanford, Hsu and Telgarsky 2023, arXiv:2306.02896"},
-        [](const Options& options) {
-          Synthetic task = one_target(uniform_tokens(options, [](const Tokens& ids) {
+        [](const Options& options, Synthetic& task) {
+          task = one_target(uniform_tokens(options, [](const Tokens& ids) {
             return Tokens{std::ranges::find(ids, ids.back()) != ids.end() - 1};
           }));
           task.shape.class_names = {"no", "yes"};
@@ -228,7 +225,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
                        [symbols = task.shape.vocabulary](const Rng& rng, std::size_t length) {
                          return draw_set(rng, length, symbols);
                        });
-          return task;
         }),
     // Follows the selective copying of Gu and Dao (2023), with slots for the output.
     synthetic_task(
@@ -242,14 +238,13 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "needs positions and depth: the first layer counts the numbers before each, the "
                    "second fetches them",
          .source = "Gu and Dao 2023 (Mamba), arXiv:2312.00752"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const std::size_t length = get_size(options, "length"),
                             marked = get_size(options, "marked"),
                             symbols = get_size(options, "symbols");
           check<ConfigError>(marked <= length, "marked is ", marked, ", must be at most length, ",
                              length);
           const auto noise = std::int32_t(symbols);
-          Synthetic task;
           task.shape.max_length = length + marked;
           task.shape.classes = symbols;
           task.shape.token_names = numbered(symbols, {"-", kSlot});
@@ -267,7 +262,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
             ids.insert(ids.end(), numbers_in(ids, noise).size(), noise + 1);
             return ids;
           };
-          return task;
         }),
     // Multi-query associative recall (Arora et al. 2023, "Zoology"), with all queries at the end.
     synthetic_task(
@@ -283,12 +277,11 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .theory = "needs positions and depth: the first layer binds a value to its key, the "
                    "second looks the key up (Arora et al. 2023)",
          .source = "Arora et al. 2023, Zoology, arXiv:2312.04927"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const Sizes sizes{get_size(options, "pairs"), get_size(options, "queries"),
                             get_size(options, "keys"), get_size(options, "values")};
           check<ConfigError>(sizes.pairs <= sizes.keys, "pairs is ", sizes.pairs,
                              ", must be at most keys, ", sizes.keys);
-          Synthetic task;
           task.shape.max_length = 2 * sizes.pairs + sizes.queries;
           task.shape.class_names = numbered(sizes.values, {}, "v");
           task.shape.token_names = numbered(sizes.keys, task.shape.class_names, "k");
@@ -296,7 +289,6 @@ extern const std::vector<TaskEntry> kLookupTasks = {
           task.solve = [keys = std::int32_t(sizes.keys)](const Tokens& ids) {
             return recall(ids, keys);
           };
-          return task;
         })};
 
 }  // namespace xgrad

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -47,8 +47,8 @@ extern const std::vector<TaskEntry> kOrderTasks = {
          .theory = "needs positions: one head attends to another place (Weiss et al. 2021)",
          .source =
              "after the select by indices of Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
-        [](const Options& options) {
-          return uniform_tokens(options, [shift = get_size(options, "shift")](Tokens ids) {
+        [](const Options& options, Synthetic& task) {
+          task = uniform_tokens(options, [shift = get_size(options, "shift")](Tokens ids) {
             std::ranges::rotate(ids, ids.begin() + std::ptrdiff_t(shift % ids.size()));
             return ids;
           });
@@ -97,9 +97,9 @@ extern const std::vector<TaskEntry> kOrderTasks = {
          .theory = "needs positions and depth: count, compare the counts, place (Weiss et al. "
                    "2021, with three layers)",
          .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto rest = std::int32_t(get_int(options, "symbols"));
-          Synthetic task = uniform_tokens(options, [rest](const Tokens& ids) {
+          task = uniform_tokens(options, [rest](const Tokens& ids) {
             Tokens counts(std::size_t(rest) + 1), result = without_repeats(ids, counts);
             std::ranges::stable_sort(result, std::greater(),
                                      [&](std::int32_t id) { return counts[std::size_t(id)]; });
@@ -107,7 +107,6 @@ extern const std::vector<TaskEntry> kOrderTasks = {
             return result;
           });
           task.shape.class_names = numbered(task.shape.classes, {"-"});
-          return task;
         }),
     synthetic_task(
         {.name = "distinct",
@@ -118,9 +117,9 @@ extern const std::vector<TaskEntry> kOrderTasks = {
          .theory =
              "needs positions: the decoder looks for the first token that it has not written yet",
          .source = "made for xgrad"},
-        [](const Options& options) {
+        [](const Options& options, Synthetic& task) {
           const auto end = std::int32_t(get_int(options, "symbols"));
-          Synthetic task = uniform_tokens(options, [end](const Tokens& ids) {
+          task = uniform_tokens(options, [end](const Tokens& ids) {
             Tokens counts(std::size_t(end) + 1), result = without_repeats(ids, counts);
             result.push_back(end);
             return result;
@@ -128,7 +127,6 @@ extern const std::vector<TaskEntry> kOrderTasks = {
           task.shape.output = OutputKind::generated;
           task.shape.max_outputs = std::min(task.shape.max_length, task.shape.classes) + 1;
           task.shape.class_names = numbered(task.shape.classes, {"end"});
-          return task;
         })};
 
 }  // namespace xgrad
