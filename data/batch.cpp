@@ -165,10 +165,13 @@ static void stack_values(const std::vector<Example>& examples, const Shape& shap
   batch.valid = partial(std::move(valid));
 }
 
-// The rows of x, and of each further axis as many of the first elements as `shape` has.
+// The rows of x, and of its next `axes` axes the first `length` elements.
 template <class T>
-static Tensor<T> corner(const Tensor<T>& x, const Range& rows, Shape shape) {
+static Tensor<T> corner(const Tensor<T>& x, const Range& rows, std::size_t axes,
+                        std::size_t length) {
+  Shape shape = x.shape();
   shape[0] = rows.size();
+  std::fill_n(shape.begin() + 1, axes, length);
   Tensor<T> result = empty<T>(shape);
   if (result.size() == 0) return result;
   const std::size_t last = shape.size() - 1, run = last == 0 ? shape[0] : shape[last];
@@ -262,11 +265,7 @@ Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
   // Tokens or vectors of the longest example; 0 for images.
   std::size_t after = tokens ? batch.ids.shape()[1] : vectors ? batch.features.shape()[1] : 0;
   if (batch.mask) after = longest(*batch.mask, rows, [](std::uint8_t x) { return x == 1; });
-  const auto of = [&](const auto& x, std::size_t axes) {
-    Shape shape = x.shape();
-    for (std::size_t axis = 1; axis <= axes; ++axis) shape[axis] = after;
-    return corner(x, rows, std::move(shape));
-  };
+  const auto of = [&](const auto& x, std::size_t axes) { return corner(x, rows, axes, after); };
 
   if (tokens) part.ids = of(batch.ids, 1);
   if (batch.features.dimension() > 1) part.features = of(batch.features, vectors ? 1 : 0);

@@ -142,8 +142,9 @@ class RowTask final : public Task {
         [=](std::uint64_t epoch, std::size_t index) {
           Example example = examples->get(index);
           if (hidden > 0) hide(example, hidden, masks / (fresh ? epoch : 0) / index);
+          if (unknown.empty()) return example;
           const Rng own = replacements / epoch / index;
-          for (std::size_t i = 0; i < example.ids.size() && !unknown.empty(); ++i) {
+          for (std::size_t i = 0; i < example.ids.size(); ++i) {
             std::int32_t& id = example.ids[i];
             if (own.uniform(i) < unknown[std::size_t(id)]) id = kUnknownId;
           }

@@ -208,7 +208,7 @@ TEST(Files, OneFileIsSplitByItsInputs) {
   EXPECT_EQ(again->dataset(Split::validation)->size(), sizes[Split::validation]);
 }
 
-TEST(Files, WhatWasLearnedGoesWithTheModel) {
+TEST(Files, VocabularyAndScalesGoWithTheModel) {
   const Small folder;
   const auto of = task(folder.options());
   const std::string learned = of->vocabulary_and_scales();

@@ -132,7 +132,7 @@ TEST(FilesOfNumbers, LinesAreCutAsRowsAre) {
   }
 }
 
-TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
+TEST(FilesOfNumbers, VocabularyAndScalesGoWithTheModel) {
   const test::TemporaryDirectory folder;
   const Options options = {{"train", folder.write("a.csv", kColumns)},
                            {"input", "a, b"},
