@@ -12,7 +12,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>

@@ -173,7 +173,7 @@ Checkpoint import_into(const Config& config, const std::string& file, const std:
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
-  if (const std::string learned = task->learned(); !learned.empty()) {
+  if (const std::string learned = task->vocabulary_and_scales(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }
   return checkpoint;

@@ -17,7 +17,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/start_ranks.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>

@@ -91,8 +91,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // threads that wait for the end of the process keep objects
   m.attr("__version__") = xgrad::kVersion;
   nb::register_exception_translator(&translate);
-  auto variable = add_variable(m);
-  add_ops(m, variable);
+  add_variable(m);
   add_model(m);
   add_runs(m);
 }

@@ -19,7 +19,7 @@ SCOPE = ["autograd/*.cpp", "autograd/ops/*.cpp", "autograd/kernels/*.cpp", "auto
          "layers/*/*.cpp", "optim/*.cpp", "data/batch.cpp", "data/loader.cpp", "data/prefetch_loader.cpp",
          "data/synthetic/*.cpp", "data/tasks/counting/*.cpp", "data/tasks/grammar/*.cpp", "data/tasks/graphs/*.cpp",
          "data/tasks/sequences/*.cpp", "data/tasks/signals/*.cpp", "data/tasks/images/shapes.cpp",
-         "data/tasks/images/augment.cpp", "train/diagnose/*.cpp", "train/loop/*.cpp", "train/metrics/*.cpp",
+         "data/tasks/images/fashion_mnist.cpp", "train/diagnose/*.cpp", "train/loop/*.cpp", "train/metrics/*.cpp",
          "train/logs/history.cpp", "train/logs/metrics_row.cpp",
          "train/run/expect.cpp", "train/model/objective.cpp",
          "train/checkpoint/checkpoint.cpp", "train/checkpoint/layout.cpp"]

@@ -8,7 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/config/keys.hpp>

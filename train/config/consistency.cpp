@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 
 namespace xgrad::detail {
 

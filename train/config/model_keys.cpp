@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {

@@ -6,7 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>

@@ -11,7 +11,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {

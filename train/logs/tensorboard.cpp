@@ -16,7 +16,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>

@@ -310,8 +310,8 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
   const std::size_t numbers = parameters_.count() + state_numbers();
   std::size_t tensors = parameters_.size();
   for_each_state([&](const OptimizerState<T>&) { ++tensors; });
-  const std::size_t text =
-      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
+  const std::size_t text = task_->vocabulary_and_scales().size() +
+                           to_toml(config_, /*with_execution_keys=*/false).size();
   return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
 }
 
@@ -337,7 +337,7 @@ Checkpoint Trainer<T>::capture(bool everywhere) const {
   }
   progress_.write(config_, checkpoint);
   checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
-  if (const std::string learned = task_->learned(); !learned.empty()) {
+  if (const std::string learned = task_->vocabulary_and_scales(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }
   checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);

@@ -10,7 +10,7 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/generated_task.hpp>
+#include <xgrad/data/task.hpp>
 #include <xgrad/layers/init.hpp>
 #include <xgrad/layers/models/generate.hpp>
 #include <xgrad/layers/models/models.hpp>

@@ -25,7 +25,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>

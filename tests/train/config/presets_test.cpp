@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 
 #include "support/gradients.hpp"

@@ -9,7 +9,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/baseline.hpp>
-#include <xgrad/data/synthetic/chain.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 
 namespace xgrad {
 namespace {
