@@ -51,7 +51,7 @@ struct LibraryModel {
 };
 
 /// The known libraries: "timm", "torchvision" and "hf-bert".
-const std::vector<std::string>& library_names();
+std::vector<std::string> library_names();
 
 /// Converts the weights of a model to a library's names and shapes: splits packed projections where
 /// the library has three, reshapes patch embeddings to convolution kernels, and adds zeros for

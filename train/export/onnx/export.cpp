@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
@@ -74,43 +73,25 @@ Value windows(Builder& g, Value x) {
   return g("Concat", shifted, {{"axis", 2}});
 }
 
-Value head(Builder& g, const Value& x) {
+// The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
+Value logits(Builder& g) {
+  const std::string& kind = g.model.kind;
+  Value x = embedding(g, "embedding");
+  if (kind.starts_with("encoder")) {
+    x = encoder(g, x, "encoder");
+  } else {
+    x = windows(g, x);
+    for (std::size_t i = 0; i < g.model.layers; ++i) {
+      x = activation(g, linear(g, x, "layers." + std::to_string(i) + "."));
+    }
+  }
+  if (kind == "encoder_decoder") {
+    x = decoder(g, output_embedding(g, "output_embedding"), x, "decoder");
+  } else {
+    x = pooling(g, x);
+  }
   return linear(g, x, "head.");
 }
-
-// The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
-Value encoder_model(Builder& g) {
-  const Value x = embedding(g, "embedding");
-  return head(g, pooling(g, encoder(g, x, "encoder")));
-}
-
-Value window_mlp(Builder& g) {
-  Value x = windows(g, embedding(g, "embedding"));
-  for (std::size_t i = 0; i < g.model.layers; ++i) {
-    x = activation(g, linear(g, x, "layers." + std::to_string(i) + "."));
-  }
-  return head(g, pooling(g, x));
-}
-
-Value encoder_decoder_model(Builder& g) {
-  const Value memory = encoder(g, embedding(g, "embedding"), "encoder");
-  const Value x = output_embedding(g, "output_embedding");
-  return head(g, decoder(g, x, memory, "decoder"));
-}
-
-const std::map<std::string, Value (*)(Builder&)> kModels = {
-    {"encoder", encoder_model},
-    {"encoder_decoder", encoder_decoder_model},
-    {"mlp", window_mlp},
-    {"window_mlp", window_mlp}};
-
-}  // namespace
-
-}  // namespace xgrad::onnx_export
-
-namespace xgrad {
-
-namespace {
 
 // The settings that the functions of layers.hpp support.
 KnownModel known_model() {
@@ -133,7 +114,7 @@ KnownModel known_model() {
   return known;
 }
 
-onnx_export::Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
+Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
   if (shape.output == OutputKind::sequence) return {"batch", classes};
   if (shape.output == OutputKind::generated) return {"batch", "outputs", classes};
@@ -142,7 +123,7 @@ onnx_export::Builder::Axes output_axes(const Config& config, const TaskShape& sh
   return {"batch", std::to_string(shape.height / side * (shape.width / side)), classes};
 }
 
-void add_metadata(onnx_export::Builder& graph, const TaskShape& shape, const Checkpoint& weights) {
+void add_metadata(Builder& graph, const TaskShape& shape, const Checkpoint& weights) {
   graph.metadata("config", weights.config);
   graph.metadata("xgrad_version", kVersion);
   graph.metadata("step", std::to_string(weights.step));
@@ -160,18 +141,18 @@ void add_metadata(onnx_export::Builder& graph, const TaskShape& shape, const Che
 
 }  // namespace
 
-std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
+}  // namespace xgrad::onnx_export
+
+std::string xgrad::to_onnx(const Config& config, const TaskShape& shape,
+                           const Checkpoint& weights) {
+  using namespace onnx_export;
   const std::vector<std::string> unknown = unknown_settings(config, known_model());
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
-  onnx_export::Builder graph(config.model, shape, weights.parameters);
-  graph.output(onnx_export::kModels.at(config.model.kind)(graph), "logits",
-               output_axes(config, shape));
-
+  Builder graph(config.model, shape, weights.parameters);
+  graph.output(logits(graph), "logits", output_axes(config, shape));
   const std::vector<std::string> unused = graph.unused_weights();
   check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: the graph does not use ",
                          joined(unused));
   add_metadata(graph, shape, weights);
   return graph.finish(config.task);
 }
-
-}  // namespace xgrad
