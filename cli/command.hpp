@@ -92,10 +92,6 @@ std::string unknown_text(std::size_t unknown, std::size_t tokens);
 /// All commands, in the order of `xgrad --help`.
 std::vector<Command> all_commands();
 
-/// Returns the command that the command line names, after setting the targets of its options.
-/// Returns an exit code instead after printing help, the version or what is wrong.
-std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv);
-
 Command train_command(), resume_command(), check_command(), lr_find_command();
 Command sweep_command(), compare_command();
 Command summary_command(), attention_command(), patch_command(), report_command();

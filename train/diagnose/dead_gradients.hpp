@@ -26,9 +26,8 @@ class DeadGradients {
     auto alive = alive_.begin();
     for (const Parameter<T>& p : *parameters_) {
       if (char& lives = *alive++; !lives && p.variable.has_grad()) {
-        const Tensor<T>& gradient = p.variable.grad();
-        lives = std::any_of(gradient.data(), gradient.data() + gradient.size(),
-                            [](T element) { return element != T(0); });
+        const Tensor<T>& x = p.variable.grad();
+        lives = std::any_of(x.data(), x.data() + x.size(), [](T each) { return each != T(0); });
       }
     }
   }
