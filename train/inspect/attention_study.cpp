@@ -9,6 +9,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/module.hpp>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/formats/png.hpp>
@@ -199,13 +200,8 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
   std::size_t bytes = 0;
   for (const AttentionMap& map : maps) bytes += 8 * map.probabilities.size();
   Hdf5Writer file(bytes);
-  const auto lines = [&](const char* name, const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) all += text + "\n";
-    if (!texts.empty()) file.value(name, all);
-  };
-  lines("/inputs", inputs);
-  lines("/outputs", outputs);
+  if (!inputs.empty()) file.value("/inputs", joined(inputs, "\n") + "\n");
+  if (!outputs.empty()) file.value("/outputs", joined(outputs, "\n") + "\n");
   file.number("/examples", study.examples);
   for (const LayerStudy& layer : study.layers) {
     const std::string group = "/" + layer.path;
@@ -228,9 +224,10 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
       redundancy.data()[i] = metrics.redundancy(i / heads, i % heads);
     }
     file.tensor(group + "/redundancy", redundancy);
-    per_head("loss_without", [&](std::size_t h) { return layer.without[h].figures()[0].value; });
-    per_head(study.metrics.figures()[1].name + "_without",
-             [&](std::size_t h) { return layer.without[h].figures()[1].value; });
+    for (const std::size_t i : {0, 1}) {
+      per_head(study.metrics.figures()[i].name + "_without",
+               [&](std::size_t h) { return layer.without[h].figures()[i].value; });
+    }
   }
   return file.take_image();
 }

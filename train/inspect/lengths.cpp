@@ -15,8 +15,6 @@ namespace xgrad {
 
 namespace {
 
-using Lengths = std::vector<std::size_t>;
-
 // The examples of a score; `task` owns what they read.
 struct Bin {
   LengthScore score;
@@ -31,13 +29,10 @@ bool draws_lengths(const Config& config) {
 
 // The task with all examples of one length.
 std::unique_ptr<Task> task_of_length(Config config, std::size_t length) {
-  config.task_options["length"] = std::int64_t(length);
-  if (config.task_options.contains("min_length")) {
-    config.task_options["min_length"] = std::int64_t(length);
-  }
-  if (config.task_options.contains("test_length")) {
-    config.task_options["test_length"] = std::int64_t(0);
-  }
+  Options& options = config.task_options;
+  options["length"] = std::int64_t(length);
+  if (options.contains("min_length")) options["min_length"] = std::int64_t(length);
+  if (options.contains("test_length")) options["test_length"] = std::int64_t(0);
   return make_task(config);
 }
 
@@ -61,7 +56,7 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
 
 // Examples of each length: some of `all`, or, without these, those that the task draws.
 std::vector<Bin> bins_of(const Config& config, Split split, const TaskShape& has,
-                         const Dataset* all, const Lengths& lengths) {
+                         const Dataset* all, const std::vector<std::size_t>& lengths) {
   std::vector<std::vector<std::size_t>> chosen(lengths.size());
   for (std::size_t i = 0; all != nullptr && i < all->size(); ++i) {
     const auto bin = std::ranges::lower_bound(lengths, all->length(i, has));

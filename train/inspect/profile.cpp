@@ -91,12 +91,10 @@ class Profiler final : public OpObserver {
 
   ProfileRow& row_of(const OpCall& call) {
     std::string name = call.name;
-    if (call.kind == OpCall::Kind::backward) {
-      name += " backward";
-    } else if (call.kind == OpCall::Kind::region) {
-      if (name == "step") name = kOther;
-      if (name == "model" || name == "loss" || name == "backward") name = kBetween + name;
-    }
+    const bool region = call.kind == OpCall::Kind::region;
+    if (call.kind == OpCall::Kind::backward) name += " backward";
+    if (region && name == "step") name = kOther;
+    if (region && (name == "model" || name == "loss" || name == "backward")) name = kBetween + name;
     const auto found = std::ranges::find(rows, name, &ProfileRow::name);
     return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
   }
@@ -157,27 +155,6 @@ double copy_rate() {
          });
 }
 
-// The time of all rows, and of rows that name no work.
-std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
-  double all = 0, unnamed = 0;
-  for (const ProfileRow& row : rows) {
-    all += row.seconds;
-    if (row.name == kOther || row.name.starts_with(kBetween)) unnamed += row.seconds;
-  }
-  return {all, unnamed};
-}
-
-// Bytes that an update moves: the gradient norm and the optimizer both read the gradients, and only
-// the optimizer reads and writes values and state.
-template <class T>
-std::uint64_t update_bytes(const Trainer<T>& trainer) {
-  std::size_t elements = 2 * trainer.state_numbers();
-  for (const auto& p : trainer.parameters()) {
-    if (p.variable.requires_grad()) elements += 4 * p.value().size();
-  }
-  return elements * sizeof(T);
-}
-
 template <class T>
 Profile measure(const Config& config, std::size_t steps) {
   Trainer<T> trainer(config);
@@ -187,14 +164,18 @@ Profile measure(const Config& config, std::size_t steps) {
   Profiler profiler(counters);
   const ScopedObserver observing(profiler);
   std::vector<double> explained;
-  double before = 0;
+  double before = 0;  // time of rows that name no work
   for (std::size_t i = 0; i < steps; ++i) {
     profiler.tracing = i + 1 == steps;
     {
       const Region region("step");
       trainer.train_step();
     }
-    const auto [all, unnamed] = seconds_of(profiler.rows);
+    double all = 0, unnamed = 0;
+    for (const ProfileRow& row : profiler.rows) {
+      all += row.seconds;
+      if (row.name == kOther || row.name.starts_with(kBetween)) unnamed += row.seconds;
+    }
     explained.push_back(1 - (unnamed - before) / (all - result.seconds));
     result.seconds = all;
     before = unnamed;
@@ -203,8 +184,14 @@ Profile measure(const Config& config, std::size_t steps) {
   std::ranges::nth_element(explained, middle);
   result.explained = *middle;
   result.rows = std::move(profiler.rows);
+  // The gradient norm and the optimizer both read the gradients, and only the optimizer reads and
+  // writes values and state.
+  std::size_t updated = 2 * trainer.state_numbers();
+  for (const auto& p : trainer.parameters()) {
+    if (p.variable.requires_grad()) updated += 4 * p.value().size();
+  }
   for (ProfileRow& row : result.rows) {
-    if (row.name == "update") row.bytes = steps * update_bytes(trainer);
+    if (row.name == "update") row.bytes = steps * updated * sizeof(T);
   }
   std::ranges::sort(result.rows, std::greater(), &ProfileRow::seconds);
   result.trace = Json{{"displayTimeUnit", "ms"}, {"traceEvents", profiler.events}}.dump() + "\n";
@@ -222,17 +209,16 @@ std::string to_text(const Profile& p) {
       {"op", "calls", "ms", "%", "GFLOP/s", "% of gemm", "GB/s", "% of copy"}};
   const double n = double(p.steps);
   for (const ProfileRow& row : p.rows) {
-    const auto rate = [&](double amount, double best) -> std::pair<std::string, std::string> {
-      if (amount == 0) return {"", ""};
-      return {fmt::format("{:.1f}", amount / row.seconds / 1e9),
-              fmt::format("{:.0f}", 100 * amount / row.seconds / best)};
-    };
-    const auto [flops, of_gemm] = rate(double(row.flops), p.gemm_rate);
-    const auto [bytes, of_copy] = rate(double(row.bytes), p.copy_rate);
     rows.push_back({row.name, fmt::format("{:g}", double(row.calls) / n),
                     fmt::format("{:.3f}", 1e3 * row.seconds / n),
-                    fmt::format("{:.1f}", 100 * row.seconds / p.seconds), flops, of_gemm, bytes,
-                    of_copy});
+                    fmt::format("{:.1f}", 100 * row.seconds / p.seconds)});
+    const auto add_rate = [&](std::uint64_t amount, double best) {
+      const double rate = double(amount) / row.seconds;
+      rows.back().push_back(amount == 0 ? "" : fmt::format("{:.1f}", rate / 1e9));
+      rows.back().push_back(amount == 0 ? "" : fmt::format("{:.0f}", 100 * rate / best));
+    };
+    add_rate(row.flops, p.gemm_rate);
+    add_rate(row.bytes, p.copy_rate);
   }
   return text_table(rows) +
          fmt::format(

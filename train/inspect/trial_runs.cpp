@@ -77,13 +77,13 @@ std::vector<TriedRate> try_rates(Config config, double from, double to, std::siz
 
 double steepest(const std::vector<TriedRate>& tried) {
   const std::size_t span = std::max<std::size_t>(1, tried.size() / 10);
-  std::pair<double, double> best = {0,
-                                    tried.front().lr};  // the fall of the loss, the learning rate
+  double most = 0, lr = tried.front().lr;
   for (std::size_t i = span; i + span < tried.size(); ++i) {
     const double fall = tried[i - span].loss - tried[i + span].loss;
-    if (fall > best.first) best = {fall, tried[i].lr};
+    if (fall > most) lr = tried[i].lr;
+    most = std::max(most, fall);
   }
-  return best.second;
+  return lr;
 }
 
 std::string to_text(const std::vector<TriedRate>& tried) {

@@ -29,10 +29,6 @@ double loss_of(const Objective& objective, double x, double y) {
   }
 }
 
-Figure figure(const char* name, const RatioMean& mean) {
-  return {name, mean.mean(), mean.standard_error()};
-}
-
 }  // namespace
 
 template <class T>
@@ -62,9 +58,14 @@ void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
 }
 
 template <class T>
-void Metrics::add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+  if (objective.loss == Loss::cross_entropy) {
+    next = objective.next;
+    return add(outputs, batch.targets);
+  }
+  const bool binary = objective.loss == Loss::binary_cross_entropy;
+  target = binary ? TargetKind::binary : TargetKind::numbers;
   const std::size_t size = outputs.size() / batch.size, components = outputs.shape().back();
-  const bool binary = target == TargetKind::binary;
   for (std::size_t s = 0; s < batch.size; ++s) {
     double count = 0, losses = 0, right = 0, distances = 0, squares = 0;
     if (!binary) r2.begin_sample(components);
@@ -90,18 +91,6 @@ void Metrics::add_values(const Tensor<T>& outputs, const Batch& batch, const Obj
   }
 }
 
-template <class T>
-void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
-  if (objective.loss == Loss::cross_entropy) {
-    add(outputs, batch.targets);
-    next = objective.next;
-  } else {
-    target =
-        objective.loss == Loss::binary_cross_entropy ? TargetKind::binary : TargetKind::numbers;
-    add_values(outputs, batch, objective);
-  }
-}
-
 void Metrics::add(const Metrics& other) {
   if (other.loss.count() > 0) {
     target = other.target;
@@ -116,16 +105,16 @@ void Metrics::add(const Metrics& other) {
 }
 
 std::vector<Figure> Metrics::figures() const {
-  std::vector<Figure> all = {figure("loss", loss)};
+  std::vector<Figure> all = {{"loss", loss.mean(), loss.standard_error()}};
   if (target == TargetKind::numbers) {
     const double rmse = std::sqrt(squared.mean());
     all.push_back({"r2", r2.value(), r2.standard_error()});
-    all.push_back(figure("mae", absolute));
+    all.push_back({"mae", absolute.mean(), absolute.standard_error()});
     all.push_back({"rmse", rmse, squared.standard_error() / (rmse == 0 ? 1 : 2 * rmse)});
     return all;
   }
-  all.push_back(figure("accuracy", accuracy));
-  all.push_back(figure("exact_match", exact));
+  all.push_back({"accuracy", accuracy.mean(), accuracy.standard_error()});
+  all.push_back({"exact_match", exact.mean(), exact.standard_error()});
   if (target == TargetKind::classes) {
     const double perplexity = portable::exp(loss.mean());
     all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
@@ -173,8 +162,7 @@ void ClassReport::add(const Tensor<T>& outputs, const Batch& batch) {
 
 void ClassReport::count(Sample& sample, std::size_t c, bool target, bool guess) {
   if (!target && !guess) return;
-  auto own =
-      std::find_if(sample.begin(), sample.end(), [c](const Counts& known) { return known.c == c; });
+  auto own = std::ranges::find(sample, c, &Counts::c);
   if (own == sample.end()) own = sample.insert(own, {.c = c});
   own->targets += target;
   own->guesses += guess;

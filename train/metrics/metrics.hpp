@@ -45,10 +45,6 @@ struct Metrics {
   /// bits_per_character or bits_per_word = loss / ln 2; yes or no: the first three; numbers: loss,
   /// r2, mae and rmse. Standard errors of functions of means are by the delta method.
   std::vector<Figure> figures() const;
-
- private:
-  template <class T>
-  void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 };
 
 /// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
