@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
@@ -43,27 +44,19 @@ std::vector<std::string> token_names(const Example& example, const TaskShape& sh
   return names;
 }
 
-// The names of the queries and the keys of an attention map; empty if they are unknown.
-struct MapNames {
-  std::vector<std::string> rows, columns;
-};
-
-// Names the rows and columns of a map of an example. In a decoder, a row is the output that the
-// model predicts there. In its self-attention, a column is the output that it reads there, after
-// "[begin]".
-MapNames map_names(const AttentionMap& map, const Example& example, const TaskShape& shape) {
+// Names the rows and columns of a map of an example: its queries and keys; empty if they are
+// unknown. In a decoder, a row is the output that the model predicts there. In its self-attention,
+// a column is the output that it reads there, after "[begin]".
+std::array<std::vector<std::string>, 2> map_names(const AttentionMap& map, const Example& example,
+                                                  const TaskShape& shape) {
   const auto inputs = token_names(example, shape, map.probabilities.shape()[3]);
   if (shape.output != OutputKind::generated || !map.path.starts_with("decoder.")) {
     return {inputs, inputs};
   }
-  MapNames names{{}, inputs};
-  for (const std::int32_t c : example.targets) names.rows.push_back(class_text(c, shape));
-  if (map.path.ends_with("self_attn")) {
-    names.columns = names.rows;
-    names.columns.insert(names.columns.begin(), "[begin]");
-    names.columns.pop_back();
-  }
-  return names;
+  std::vector<std::string> rows, read{"[begin]"};
+  for (const std::int32_t c : example.targets) rows.push_back(class_text(c, shape));
+  if (!rows.empty()) read.insert(read.end(), rows.begin(), rows.end() - 1);
+  return {rows, map.path.ends_with("self_attn") ? read : inputs};
 }
 
 // Parses "0.1,1.3": pairs of LAYER.HEAD.
@@ -71,14 +64,13 @@ std::vector<Head> parse_heads(const std::string& text) {
   std::vector<Head> heads;
   std::istringstream pairs(text);
   for (std::string pair; std::getline(pairs, pair, ',');) {
-    Head head;
+    auto& [layer, head] = heads.emplace_back();
     std::istringstream words(pair);
     char dot = 0;
     const bool good = pair.find_first_not_of("0123456789.") == pair.npos &&
-                      words >> head.layer >> dot >> head.head && dot == '.' && words.eof();
+                      words >> layer >> dot >> head && dot == '.' && words.eof();
     xgrad::check<ConfigError>(good, "--silence: expected LAYER.HEAD such as 0.1, got ",
                               excerpt(pair));
-    heads.push_back(head);
   }
   xgrad::check<ConfigError>(!heads.empty(), "--silence: expected LAYER.HEAD such as 0.1");
   return heads;
@@ -88,9 +80,7 @@ template <class T>
 int show_line(const LoadedModel<T>& loaded, const AttentionArguments& a) {
   std::vector<Example> example{loaded.task->parse(*a.text)};
   check_example(example[0], loaded.shape, 1);
-  std::vector<std::string> given;
-  if (a.outputs) given.push_back(*a.outputs);
-  set_outputs(loaded, given, example);
+  set_outputs(loaded, a.outputs ? std::vector{*a.outputs} : std::vector<std::string>(), example);
   if (loaded.shape.output == OutputKind::generated) {
     fmt::print("outputs {}: {}\n\n",
                a.outputs ? "of --outputs (teacher forcing)" : "decoded greedily",
@@ -98,10 +88,10 @@ int show_line(const LoadedModel<T>& loaded, const AttentionArguments& a) {
   }
   const Batch batch = collate(example, loaded.shape);
   for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
-    const MapNames names = map_names(map, example[0], loaded.shape);
+    const auto [rows, columns] = map_names(map, example[0], loaded.shape);
     for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
       fmt::print("{}, head {}\n{}\n", map.path, head,
-                 heat_map(map.probabilities, 0, head, names.rows, names.columns));
+                 heat_map(map.probabilities, 0, head, rows, columns));
     }
   }
   return 0;
@@ -138,9 +128,7 @@ int attention(const AttentionArguments& a) {
     const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, pass, objective);
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));
-    if (!a.out.empty()) {
-      publish_file(a.out, file_of(loaded, test, study, a.maps));
-    }
+    if (!a.out.empty()) publish_file(a.out, file_of(loaded, test, study, a.maps));
     return 0;
   });
 }
