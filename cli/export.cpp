@@ -51,74 +51,61 @@ struct Files {
   std::string note = {};
 };
 
-WeightFile file_of(const FoundRun& source) {
-  return {source.checkpoint.parameters, source.checkpoint.config};
-}
-
-std::unique_ptr<Task> task_of(const FoundRun& source) {
-  return make_task(source.config, &source.checkpoint);
-}
-
-// Adds a file of the model's results for some examples, computed in T and the arithmetic of
-// `config`. If the data is missing, adds a note instead.
-template <class T>
-void add_reference(const FoundRun& source, const Config& config, const Task& task, Files& result,
-                   bool replaces = false) {
-  try {
+// Adds a file of the model's results for some examples, computed in the arithmetic of `config`.
+// Returns why there is none if the data is missing.
+std::string add_reference(const FoundRun& source, const Config& config, const Task& task,
+                          bool replaces, std::vector<File>& files) try {
+  with_precision(config, [&]<class T>() {
     const TrainedModel<T> trained(config, source.checkpoint, task.shape(), source.file);
     const Objective objective = make_objective(config.train, task.shape());
-    result.files.push_back({".reference.npz",
-                            reference_npz(*trained.model, trained.parameters, task, objective),
-                            replaces});
-  } catch (const DataError& error) {
-    result.note = fmt::format("no reference: {}", error.what());
-  }
+    files.push_back({".reference.npz",
+                     reference_npz(*trained.model, trained.parameters, task, objective), replaces});
+  });
+  return "";
+} catch (const DataError& error) {
+  return fmt::format("no reference: {}", error.what());
 }
 
-// Computes the reference in double: a trained model's gradients are small, and float leaves few
-// correct digits.
-Files npz(const FoundRun& source) {
-  const std::unique_ptr<Task> task = task_of(source);
-  const TaskShape shape = task->shape();
-  Files result{{{"", to_npz(file_of(source))}}};
-  add_reference<double>(source, source.config, *task, result, /*replaces=*/true);
-  if (!result.note.empty()) return result;
-  std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
+// Adds a program that checks an npz file. Returns why there is none.
+std::string add_checker(const Config& config, const TaskShape& shape, std::vector<File>& files) {
+  std::vector<std::string> unknown = unknown_settings(config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
   if (shape.target == TargetKind::binary) unknown.push_back("targets that are yes or no");
-  if (unknown.empty()) {
-    result.files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
+  if (unknown.empty()) files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
+  return unknown.empty()
+             ? ""
+             : fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+}
+
+// The files of an export. The note says why one is missing, or how to build the model.
+Files files_of(const FoundRun& source, const std::string& to, const std::string& naming) {
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  WeightFile weights{source.checkpoint.parameters, source.checkpoint.config};
+  Files result{{{}}};
+  std::string& bytes = result.files[0].bytes;
+  std::string code;
+  Config config = source.config;  // of the reference
+  if (to == "npz") {  // a trained model's gradients are small: float leaves few correct digits
+    config.train.precision = "double";
+    bytes = to_npz(weights);
+  } else if (to == "onnx") {  // float, as in the file: onnxruntime has no erf in double
+    config.train.precision = "float";
+    bytes = to_onnx(config, task->shape(), source.checkpoint);
+  } else if (to == "hdf5") {
+    bytes = to_hdf5(source.checkpoint);
   } else {
-    result.note = fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+    if (naming != "torch") {
+      LibraryModel model = to_library(naming, config, task->shape(), weights.tensors);
+      weights.tensors = std::move(model.parameters);
+      code = model.constructor;
+    }
+    bytes = to_safetensors(weights);
   }
-  return result;
-}
-
-// Computes the reference in float, as the file does: onnxruntime has no erf in double.
-Files onnx(const FoundRun& source) {
-  const std::unique_ptr<Task> task = task_of(source);
-  Files result{{{"", to_onnx(source.config, task->shape(), source.checkpoint)}}};
-  Config config = source.config;
-  config.train.precision = "float";
-  add_reference<float>(source, config, *task, result);
-  return result;
-}
-
-// A file of weights, and a reference in the run's precision.
-Files alone(const FoundRun& source, std::string bytes) {
-  Files result{{{"", std::move(bytes)}}};
-  with_precision(source.config, [&]<class T>() {
-    add_reference<T>(source, source.config, *task_of(source), result);
-  });
-  return result;
-}
-
-// Weights named as in `library`. The note gives the code that builds the model there.
-Files named_as(const std::string& library, const FoundRun& source) {
-  const LibraryModel model =
-      to_library(library, source.config, task_of(source)->shape(), source.checkpoint.parameters);
-  Files result = alone(source, to_safetensors({model.parameters, source.checkpoint.config}));
-  result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
+  result.note = add_reference(source, config, *task, to == "npz", result.files);
+  if (to == "npz" && result.note.empty()) {
+    result.note = add_checker(source.config, task->shape(), result.files);
+  }
+  if (!code.empty()) result.note = code + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }
 
@@ -144,16 +131,11 @@ void publish_all(const Files& files, const fs::path& out) {
 }
 
 int export_weights(const ExportArguments& a) {
-  const bool renamed = a.naming != "torch";
-  xgrad::check<ConfigError>(!renamed || a.to == "safetensors", "--naming ", a.naming,
+  xgrad::check<ConfigError>(a.naming == "torch" || a.to == "safetensors", "--naming ", a.naming,
                             " needs --to safetensors, not ", a.to);
   FoundRun source = find_run(a.run);
   source.checkpoint = weights_of(source.checkpoint, a.raw);
-  const Files files = renamed          ? named_as(a.naming, source)
-                      : a.to == "npz"  ? npz(source)
-                      : a.to == "onnx" ? onnx(source)
-                      : a.to == "hdf5" ? alone(source, to_hdf5(source.checkpoint))
-                                       : alone(source, to_safetensors(file_of(source)));
+  const Files files = files_of(source, a.to, a.naming);
   publish_all(files, a.out);
   print_weights(a.out, source.checkpoint, ", of " + source.file);
   for (const File& file : files.files) {
