@@ -16,19 +16,6 @@
 
 namespace xgrad {
 
-/// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its id.
-template <class T>
-std::map<std::uint64_t, std::string> paths_by_id(const Parameters<T>& parameters) {
-  std::map<std::uint64_t, std::string> paths;
-  for (const Parameter<T>& p : parameters) {
-    for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
-      const std::string path = p.name.substr(0, dot);
-      paths[(Rng(0) / path).key()] = path;
-    }
-  }
-  return paths;
-}
-
 /// Calls a function with each activation of one name, or of any name if that is empty, and the path
 /// of its module. The forward pass goes on with what it returns.
 template <class T>
@@ -39,7 +26,14 @@ class EachActivation final : public ActivationTaker<T> {
                                          const Variable<T>& x)>;
   /// For the activations of this name in the module that has these parameters.
   EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
-      : paths_(paths_by_id(parameters)), name_(name), take_(std::move(take)) {}
+      : name_(name), take_(std::move(take)) {
+    for (const Parameter<T>& p : parameters) {
+      for (std::size_t dot = 0; (dot = p.name.find('.', dot)) != p.name.npos; ++dot) {
+        const std::string path = p.name.substr(0, dot);
+        paths_[(Rng(0) / path).key()] = path;
+      }
+    }
+  }
   bool wants(std::string_view name) const override { return name_.empty() || name == name_; }
   Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
     return take_(paths_.at(place.module), place, x);
@@ -52,7 +46,7 @@ class EachActivation final : public ActivationTaker<T> {
   }
 
  private:
-  std::map<std::uint64_t, std::string> paths_;
+  std::map<std::uint64_t, std::string> paths_;  // of modules with parameters, by their ids
   std::string_view name_;
   Take take_;
 };

@@ -191,18 +191,13 @@ void ClassReport::add(const ClassReport& other) {
   samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
 }
 
-std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
-  return confusion_[target * classes() + guess];
-}
-
 // To first order a sample changes the F1 of class c by (2 both - F1 (guesses + targets)) / sum
 // (guesses + targets), as in RatioMean, and macro F1 by the mean of these.
 Figure ClassReport::macro_f1() const {
   double sum = 0, occurring = 0;
   for (const Class& of : classes_) {
-    if (of.f1.count() == 0) continue;
     sum += of.f1.mean();
-    occurring += 1;
+    occurring += of.f1.count() > 0;
   }
   double squares = 0;
   for (const Sample& sample : samples_) {

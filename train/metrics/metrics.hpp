@@ -92,7 +92,9 @@ class ClassReport {
   /// Whether there is a confusion matrix. Yes-or-no targets have none.
   bool has_confusion() const { return !confusion_.empty(); }
   /// Number of targets of class `target` that were predicted as `guess`. Requires: has_confusion().
-  std::uint64_t confusion(std::size_t target, std::size_t guess) const;
+  std::uint64_t confusion(std::size_t target, std::size_t guess) const {
+    return confusion_[target * classes() + guess];
+  }
   /// Fraction of the predictions of class c that are right.
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
   /// Fraction of the targets of class c that were predicted as c.

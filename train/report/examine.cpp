@@ -58,10 +58,9 @@ Sample judged(const Example& example, const TaskShape& shape, const T* outputs, 
   Sample sample;
   const std::size_t classes = shape.classes;
   if (shape.target == TargetKind::numbers) {
-    sample.targets.push_back(target_text(example, shape));
-    for (std::size_t i = 0; i < std::min(count, kMostNumbers); ++i) {
-      sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
-    }
+    const T* const end = outputs + std::min(count, kMostNumbers);
+    sample.targets = {target_text(example, shape)};
+    sample.predictions = {fmt::format("{:.4g}", fmt::join(outputs, end, " "))};
   }
   const auto put = [&](const std::string& target, const std::string& prediction, bool right) {
     sample.targets.push_back(target);
