@@ -61,12 +61,12 @@ std::string flaw_of_number(const std::string& text) {
 std::string flaw_of_positive(const std::string& text) {
   double number = 0;
   const bool good = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
-  return good ? std::string() : "is " + text + ", must be a finite number above 0";
+  return good ? "" : "is " + text + ", must be a finite number above 0";
 }
 
 std::string flaw_of_file(const std::string& text) {
   const bool override = text.find('=') != text.npos && !text.ends_with(".toml");
-  return override ? text + " is an override, not a file" : std::string();
+  return override ? text + " is an override, not a file" : "";
 }
 
 void add(CLI::App& app, const Option& option) {
@@ -96,7 +96,7 @@ void add(CLI::App& app, const Option& option) {
 
 // The number of positional arguments that take any number of words.
 std::ptrdiff_t lists(const Command& command) {
-  return std::count_if(command.options.begin(), command.options.end(), [](const Option& option) {
+  return std::ranges::count_if(command.options, [](const Option& option) {
     return option.positional() && std::holds_alternative<std::vector<std::string>*>(option.target);
   });
 }
@@ -217,14 +217,10 @@ int run(int argc, char** argv) {
   }
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);
-  int code = 0;
-  if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
-    cpu();  // refuses a wrong XGRAD_CPU early
-    if (!(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
-    code = (*command)->run();
-  } else {
-    code = std::get<int>(parsed);
-  }
+  const auto* command = std::get_if<const commands::Command*>(&parsed);
+  if (command != nullptr) cpu();  // refuses a wrong XGRAD_CPU early
+  if (command != nullptr && !(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
+  const int code = command != nullptr ? (*command)->run() : std::get<int>(parsed);
   if (const std::string shortage = thread_shortage(); !shortage.empty()) {
     std::fprintf(stderr, "xgrad: warning: ran on %s\n", shortage.c_str());
   }

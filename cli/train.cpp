@@ -147,8 +147,7 @@ int check(const CheckArguments& arguments) {
   }
   fmt::print("\n{}", results_text(results));
   if (first_failure) std::rethrow_exception(first_failure);
-  return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.holds(); }) ? 0
-                                                                                              : 1;
+  return std::ranges::all_of(results, &ConfigResult::holds) ? 0 : 1;
 }
 
 }  // namespace

@@ -146,10 +146,6 @@ pid_t start(std::vector<std::string> words) {
   ::_exit(1);
 }
 
-int exit_code(const Outcome& outcome) {
-  return outcome.signal != 0 ? 128 + outcome.signal : 0;
-}
-
 // Waits until a process and those that it started have ended; kills it when a signal asks to stop.
 // Returns the exit code.
 int wait_for(pid_t child, const Signals& signals) {
@@ -186,20 +182,17 @@ int run(const char* part, const std::string& directory, std::size_t ranks, std::
 // there now.
 int take_part(const std::string& part, const Config& config, const ResumeArguments& arguments) {
   const SessionOptions options{arguments.quiet, arguments.at};
-  if (part != "resume") return exit_code(start_run(config, arguments.config, options));
-  const RunDirectory run = RunDirectory::open(config.run_dir);
-  const Config own = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
-  std::optional<Checkpoint> newest;
-  if (!list_checkpoints(run.checkpoints()).empty()) {
-    newest = latest_checkpoint(run.checkpoints());
+  Outcome outcome;
+  if (part != "resume") {
+    outcome = start_run(config, arguments.config, options);
+  } else {
+    const RunDirectory run = RunDirectory::open(config.run_dir);
+    const Config own = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
+    std::optional<Checkpoint> newest;
+    if (!list_checkpoints(run.checkpoints()).empty()) newest = latest_checkpoint(run.checkpoints());
+    outcome = continue_run(own, run, newest ? &*newest : nullptr, options);
   }
-  return exit_code(continue_run(own, run, newest ? &*newest : nullptr, options));
-}
-
-bool same(const std::string& what, const std::string& a, const std::string& b) {
-  const bool equal = a == b;
-  fmt::print("{:<16} {} bytes  {}\n", what, a.size(), equal ? "the same" : "DIFFERENT");
-  return equal;
+  return outcome.signal != 0 ? 128 + outcome.signal : 0;
 }
 
 int train_and_compare(const ResumeArguments& arguments, const TemporaryFolder& scratch,
@@ -221,12 +214,17 @@ int train_and_compare(const ResumeArguments& arguments, const TemporaryFolder& s
   const std::string where =
       arguments.ranks == 1 ? "" : fmt::format(" on {} processes", arguments.ranks);
   fmt::print("{} steps, and {} steps{}, killed and resumed from step {}\n", steps, at, where, from);
-  const std::string metrics = "/metrics.jsonl";
-  bool equal = same("metrics.jsonl", read_file(whole + metrics), read_file(killed + metrics));
   const SavedCheckpoint a = last(whole), b = last(killed);
-  equal = same("last checkpoint", read_file(a.file), read_file(b.file)) && equal;
-  const auto lines = differences(a, b);
-  for (const std::string& line : lines) fmt::print("  {}\n", line);
+  bool equal = true;
+  const auto compare = [&](const char* what, const std::string& one, const std::string& other) {
+    const std::string bytes = read_file(one);
+    const bool same = bytes == read_file(other);
+    fmt::print("{:<16} {} bytes  {}\n", what, bytes.size(), same ? "the same" : "DIFFERENT");
+    equal = equal && same;
+  };
+  compare("metrics.jsonl", whole + "/metrics.jsonl", killed + "/metrics.jsonl");
+  compare("last checkpoint", a.file, b.file);
+  for (const std::string& line : differences(a, b)) fmt::print("  {}\n", line);
   fmt::print("{}\n", equal ? "resumed to the bit" : "the resumed run differs");
   return equal ? 0 : 1;
 }
@@ -295,31 +293,26 @@ std::string difference(const ReplayRow& row) {
   return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "reference not finite";
 }
 
-void print(const ReplayRow& row, const char* mark) {
-  fmt::print("{} {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10.3g}  {}\n", mark, row.place.number,
-             row.place.op, row.place.module, row.place.tensor, to_string(row.shape), row.largest,
-             difference(row));
-}
-
 // Reports errors as damage to the file, except those of the task's own data files.
 std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
   fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
   return xgrad::replay(failed);
-} catch (const DataError&) {
-  throw;
-} catch (const IoError&) {
-  throw;
 } catch (const Error& error) {
+  if (dynamic_cast<const DataError*>(&error) || dynamic_cast<const IoError*>(&error)) throw;
   xgrad::detail::fail<CheckpointError>(file, ": ", error.what());
 }
 
 int replay(const std::string& file) {
   const std::vector<ReplayRow> rows = run(load_checkpoint(file, CheckpointKind::failed_step), file);
-  const auto first = std::find_if(rows.begin(), rows.end(),
-                                  [](const ReplayRow& row) { return row.leaves_band(); });
+  const auto first = std::ranges::find_if(rows, &ReplayRow::leaves_band);
   fmt::print("  {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10}  {}\n", "op", "name", "module", "tensor",
              "shape", "largest", "difference");
-  for (auto row = rows.begin(); row != rows.end(); ++row) print(*row, row == first ? ">" : " ");
+  for (const ReplayRow& row : rows) {
+    const char mark = first != rows.end() && &row == &*first ? '>' : ' ';
+    fmt::print("{} {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10.3g}  {}\n", mark, row.place.number,
+               row.place.op, row.place.module, row.place.tensor, to_string(row.shape), row.largest,
+               difference(row));
+  }
   if (first == rows.end()) {
     fmt::print("\nevery op stays within {:g} of the reference\n", ReplayRow::kBand);
     return 0;

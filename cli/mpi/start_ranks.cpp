@@ -30,30 +30,21 @@ int count_of(std::size_t n) {
   return int(n);
 }
 
-struct Counts {
-  std::vector<int> sizes, begins;
-  explicit Counts(const std::vector<Range>& ranges) {
+// Ranges of elements of `width` bytes.
+struct Layout {
+  Layout(const std::vector<Range>& ranges, std::size_t width) {
     for (const Range& range : ranges) {
       sizes.push_back(count_of(range.size()));
       begins.push_back(range.size() == 0 ? 0 : count_of(range.begin));
     }
+    MPI_Type_contiguous(int(width), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
   }
-};
+  ~Layout() { MPI_Type_free(&type); }
+  Layout(const Layout&) = delete;
 
-// An element of a number of bytes.
-class Element {
- public:
-  explicit Element(std::size_t width) {
-    MPI_Type_contiguous(int(width), MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
-  }
-  ~Element() { MPI_Type_free(&type_); }
-  Element(const Element&) = delete;
-
-  MPI_Datatype type() const { return type_; }
-
- private:
-  MPI_Datatype type_;
+  std::vector<int> sizes, begins;
+  MPI_Datatype type;
 };
 
 class MpiRanks final : public StartedRanks {
@@ -85,11 +76,10 @@ class MpiRanks final : public StartedRanks {
                                            void* into, const std::vector<Range>& from_rank,
                                            std::size_t width) override {
     auto exchange = std::make_unique<Exchange>(*this, to_rank, from_rank, width);
-    const Counts &out = exchange->out, &in = exchange->in;
-    const MPI_Datatype type = exchange->element.type();
+    const Layout &out = exchange->out, &in = exchange->in;
     const std::lock_guard lock(mutex_);
-    MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), type, into, in.sizes.data(),
-                   in.begins.data(), type, MPI_COMM_WORLD, &exchange->request);
+    MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), out.type, into, in.sizes.data(),
+                   in.begins.data(), in.type, MPI_COMM_WORLD, &exchange->request);
     return exchange;
   }
 
@@ -101,13 +91,12 @@ class MpiRanks final : public StartedRanks {
   }
 
   void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {
-    const Counts counts(of_rank);
-    const Element element(width);
+    const Layout layout(of_rank, width);
     MPI_Request request;
     {
       const std::lock_guard lock(mutex_);
-      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.sizes.data(),
-                      counts.begins.data(), element.type(), MPI_COMM_WORLD, &request);
+      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, layout.sizes.data(),
+                      layout.begins.data(), layout.type, MPI_COMM_WORLD, &request);
     }
     finish(request);
   }
@@ -126,12 +115,11 @@ class MpiRanks final : public StartedRanks {
   struct Exchange final : Transfer {
     Exchange(MpiRanks& ranks, const std::vector<Range>& to_rank,
              const std::vector<Range>& from_rank, std::size_t width)
-        : ranks(ranks), out(to_rank), in(from_rank), element(width) {}
+        : ranks(ranks), out(to_rank, width), in(from_rank, width) {}
     void wait() override { ranks.finish(request); }
 
     MpiRanks& ranks;
-    Counts out, in;
-    Element element;
+    Layout out, in;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -158,8 +146,7 @@ class MpiRanks final : public StartedRanks {
       int complete = 0;
       MPI_Test(&outgoing, &complete, MPI_STATUS_IGNORE);
       if (complete != 0) MPI_Isend(&sent, 1, MPI_CHAR, next, 0, signs_of_life_, &outgoing);
-      for (MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE); complete != 0;
-           MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE)) {
+      while (MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE), complete != 0) {
         MPI_Irecv(&sign, 1, MPI_CHAR, previous, 0, signs_of_life_, &incoming);
         silent = 0;
       }
@@ -202,17 +189,12 @@ class MpiRanks final : public StartedRanks {
 
 constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
 
-// Whether mpirun, mpiexec or srun started this process. By itself it needs no MPI, whose start
-// would take longer than many commands.
-bool started_with_others() {
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [](const char* name) { return std::getenv(name) != nullptr; });
-}
-
 }  // namespace
 
 std::unique_ptr<StartedRanks> start_ranks() {
-  if (!started_with_others()) return nullptr;
+  // Unless mpirun, mpiexec or srun started it, this process needs no MPI, whose start would take
+  // longer than many commands.
+  if (std::ranges::none_of(kMarks, ::getenv)) return nullptr;
   int provided = MPI_THREAD_SINGLE;
   check<Error>(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) == MPI_SUCCESS,
                "MPI cannot be started");
