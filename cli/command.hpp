@@ -71,8 +71,7 @@ inline constexpr const char* kRun = "a run directory or a checkpoint";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 
-/// Prints a message to standard error. Replaces control characters other than line feeds by spaces,
-/// because a message may quote what could change a terminal.
+/// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
 /// If several processes run, says that this command needs one and that the others wait for it.
@@ -82,8 +81,7 @@ void tell_others_wait(const std::string& command);
 /// Returns 0, or 128 + n after signal n.
 int report(const Outcome& outcome, bool json);
 
-/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523
-/// ± 0.0021".
+/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".
 std::string summary(const Metrics& metrics);
 
 /// A sentence like "3 of 120 tokens are not in the vocabulary and were read as <unk>".

@@ -81,18 +81,12 @@ using Row = std::vector<std::string>;
 std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
   std::vector<Row> rows;
   for (const std::string split : {"validation", "test"}) {
-    for (const RunGroup& group : groups) {
-      const MetricsRow& last = group.last.at(split);
-      for (const auto& [metric, value] : last.numbers) {
-        const std::string name = split + " " + metric;
-        const auto known = [&](const Row& r) { return r[0] == name; };
-        if (metric.ends_with("_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
-        Row& row = rows.emplace_back(Row{name});
-        for (const RunGroup& each : groups) {
-          const MetricsRow& own = each.last.at(split);
-          const auto number = own.number(metric), error = own.number(metric + "_se");
-          row.push_back(number ? figure_text(*number, error.value_or(NAN)) : "-");
-        }
+    for (const std::string& metric : metrics_of(groups, {split})) {
+      Row& row = rows.emplace_back(Row{split + " " + metric});
+      for (const RunGroup& group : groups) {
+        const MetricsRow& last = group.last.at(split);
+        const auto number = last.number(metric), error = last.number(metric + "_se");
+        row.push_back(number ? figure_text(*number, error.value_or(NAN)) : "-");
       }
     }
   }

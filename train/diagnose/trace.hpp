@@ -22,8 +22,8 @@ struct Checkpoint;
 struct OpPlace {
   std::size_t number = 0;  ///< number of the op, from 1, in the order of forward
   std::string op;          ///< name of the op
-  /// The module whose parameters the op reads. For an op without parameters, the module of the
-  /// input that was computed last, so the sum of a residual belongs to its sublayer.
+  /// The module whose parameters the op reads; without such, that of the input computed last, so
+  /// the sum of a residual belongs to its sublayer.
   std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -36,11 +36,10 @@ std::string to_string(const OpPlace& place);
 template <class T>
 class Trace final : public OpObserver {
  public:
-  /// The callback.
-  using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
+  using See = std::function<void(const OpPlace&, const Tensor<T>&)>;  ///< the callback
   /// Callback for a whole call; its place has no tensor.
   using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
-  /// Starts tracing, which ends with this object.
+  /// Starts tracing.
   Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});
 
   void begin(const char* name) override {
@@ -77,7 +76,7 @@ class Trace final : public OpObserver {
 template <class T>
 class GradientFlow {
  public:
-  /// Starts recording, which ends with this object.
+  /// Starts recording.
   explicit GradientFlow(const Parameters<T>& parameters);
 
   /// The largest magnitude in the gradient of a parameter or of an op's output; 0 if none arrived.

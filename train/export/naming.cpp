@@ -20,15 +20,6 @@ namespace {
 
 using Tensors = std::vector<NamedTensor>;
 
-bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
-  const auto found = known.find(key.spec.name);
-  if (found == known.end()) return value == key.spec.fallback;
-  const std::vector<std::string>& words = found->second;
-  const auto* word = std::get_if<std::string>(&value);
-  return words.empty() ||
-         std::find(words.begin(), words.end(), word ? *word : to_literal(value)) != words.end();
-}
-
 // How to convert models for a library.
 struct Library {
   std::string name, model;
@@ -262,7 +253,13 @@ std::vector<std::string> unknown_settings(const Config& config, const KnownModel
   for (const detail::ConfigKey& key : detail::config_keys()) {
     if (key.section != "model") continue;
     const std::optional<OptionValue> value = key.get(config);
-    if (!value || is_known(key, *value, known)) continue;
+    const auto found = known.find(key.spec.name);
+    if (!value || (found == known.end() ? *value == key.spec.fallback : found->second.empty())) {
+      continue;
+    }
+    const auto* text = std::get_if<std::string>(&*value);
+    const std::string word = text ? *text : to_literal(*value);
+    if (found != known.end() && std::ranges::count(found->second, word) > 0) continue;
     unknown.push_back(key.name() + " = " + to_literal(*value));
   }
   return unknown;
@@ -282,14 +279,15 @@ LibraryModel to_library(const std::string& library, const Config& config, const 
   KnownModel known = found->known;
   if (found->as_bert && shape.output == OutputKind::sequence) known["pool"] = {"cls"};
   std::vector<std::string> differences = unknown_settings(config, known);
-  const auto refuse = [&](bool differs, const char* what) {
-    if (differs) differences.push_back(what);
-  };
   const bool images = !found->as_bert;
-  refuse(!images && shape.input != InputKind::tokens, "a task without tokens");
-  refuse(images && shape.input != InputKind::image, "a task without images");
-  refuse(images && shape.output != OutputKind::sequence, "a target for each patch");
-  refuse(images && shape.height != shape.width, "images that are not square");
+  const std::pair<bool, const char*> others[] = {
+      {!images && shape.input != InputKind::tokens, "a task without tokens"},
+      {images && shape.input != InputKind::image, "a task without images"},
+      {images && shape.output != OutputKind::sequence, "a target for each patch"},
+      {images && shape.height != shape.width, "images that are not square"}};
+  for (const auto& [differs, what] : others) {
+    if (differs) differences.push_back(what);
+  }
   check<ConfigError>(differences.empty(), "the model does not fit ", found->model, ": ",
                      joined(differences));
 

@@ -57,7 +57,7 @@ struct CapturedActivation {
   Tensor<double> value;  ///< its shape is listed at ActivationTaker
 };
 
-/// Returns all activations of a model for a batch, in the order in which they are computed, without
+/// All activations of a model for a batch, in the order in which they are computed, without
 /// dropout. A decoder reads the batch's targets, here and below.
 template <class T>
 std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& model,
@@ -89,9 +89,8 @@ struct Patching {
 };
 
 /// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at
-/// a time and one position at a time; in scores, the position of the query. An activation with the
-/// same numbers as the chosen one before it, such as a residual stream behind a block and in front
-/// of the next, is left out.
+/// a time and one position at a time; in scores, the position of the query. Leaves out an
+/// activation with the numbers of the chosen one before it, such as a residual stream.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
 /// last output with different answers; otherwise it is the output that differs most. Requires: both

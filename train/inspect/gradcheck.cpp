@@ -262,10 +262,9 @@ std::string sentence(const Certificate& certificate) {
 
 std::size_t recheck(const Certificate& certificate, const Config& config) {
   const ModelCheck& before = certificate.check;
-  check<CheckpointError>(certificate.checked.empty()
-                             ? certificate.config == digest_of(config)
-                             : certificate.checked == digest_of_checked(config),
-                         "checked the gradients of another config");
+  const bool same = certificate.checked.empty() ? certificate.config == digest_of(config)
+                                                : certificate.checked == digest_of_checked(config);
+  check<CheckpointError>(same, "checked the gradients of another config");
   check<CheckpointError>(before.report.ok(), "says that the check failed");
   const auto places = sample(before.report);
   const ModelCheck now = check_model(config, places);

@@ -23,7 +23,7 @@ void visit_list(const F& f, List& list, const Each& visit_each) {
   for (auto& each : list) visit_each(each);
 }
 
-/// All numbers that sums.visit() visits, from which from_numbers() makes the same sums again.
+/// All numbers that sums.visit() visits.
 template <class Sums>
 std::vector<double> to_numbers(Sums sums) {
   std::vector<double> numbers;

@@ -48,9 +48,8 @@ struct Metrics {
 };
 
 /// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
-/// latter three. For class c let `targets` be the number of targets of the class, `guesses` the
-/// number of predictions of the class, and `both` the number of targets predicted as it. For
-/// yes-or-no targets they count the yeses of output c in targets, in predictions, and in both. Then
+/// latter three. `targets` counts the targets of class c, `guesses` the predictions of it, and
+/// `both` the targets predicted as it; for yes-or-no targets the yeses of output c. Then
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
@@ -61,15 +60,12 @@ class ClassReport {
   /// Starts an empty report for this number of classes.
   explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
 
-  /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
-  /// skipped.
+  /// As Metrics::add() of the same arguments.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
-
   /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
-
   /// Adds the samples of another report, as those of another part of the same split.
   void add(const ClassReport& other);
   /// Calls f(number) for each number, to write or to read it.

@@ -36,11 +36,10 @@ struct LoadedModel : TrainedModel<T> {
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
 
-/// Gives the examples the targets that the decoder reads when it is looked into, whatever targets
-/// they had: `outputs`, one line of class names (or numbers) without the end class for each
-/// example; or, if there are none, the outputs that the model decodes greedily, those of
-/// `xgrad predict`. Does nothing if the model generates no outputs. Throws ConfigError for outputs
-/// that such a model cannot read, DataError for outputs that do not fit.
+/// Gives the examples the targets that the decoder reads when it is looked into: `outputs`, one line
+/// of class names (or numbers) without the end class for each example; or, if there are none, those
+/// that the model decodes greedily. Does nothing if the model generates no outputs. Throws
+/// ConfigError for outputs that such a model cannot read, DataError for outputs that do not fit.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);

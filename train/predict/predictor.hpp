@@ -27,8 +27,8 @@ struct BeamOutput {
 /// The prediction for one input: an entry for each target, except positions for which the task has
 /// no target.
 struct Prediction {
-  /// Class names, or class ids if the classes have no names. For yes-or-no targets: every name,
-  /// likely or not, or yes (1) or no (0) if there are no names.
+  /// Class names, or ids if there are none. For yes-or-no targets every name, likely or not, or, if
+  /// there are none, yes (1) or no (0).
   std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< probability of each label
   bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
@@ -55,15 +55,11 @@ class Predictor {
 
   /// Shape of inputs and outputs.
   const TaskShape& shape() const;
-
-  /// Parses a line of input as `xgrad predict` does. Throws DataError, which calls it example
-  /// `number`.
+  /// Parses a line as `xgrad predict` does. Throws DataError, which calls it example `number`.
   Example parse(const std::string& line, std::size_t number = 1) const;
-
-  /// Parses a line and predicts for it. Throws DataError as parse() does.
+  /// Predicts for a line. Throws DataError as parse() does.
   Prediction operator()(const std::string& line) const;
-  /// Predicts for many examples at once and returns predictions in their order. Requires: each
-  /// example comes from parse() or passed check_example().
+  /// Predicts for many examples, in their order. Requires: each passed parse() or check_example().
   std::vector<Prediction> operator()(const std::vector<Example>& examples) const;
 
   /// The model itself.
@@ -81,9 +77,9 @@ struct Sampling {
   std::uint64_t seed = 1;  ///< of the random numbers
 };
 
-/// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId, by the
-/// uniform number u in [0, 1): the first class whose cumulative probability is above u. With
-/// temperature 0, the class with the largest logit, the first of equal ones.
+/// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId: the
+/// first whose cumulative probability is above u, a uniform number in [0, 1). With temperature 0,
+/// the first class with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 

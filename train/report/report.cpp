@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
@@ -62,15 +60,6 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-// Adds the metrics of a split that are not in `names` yet, in the order of the rows.
-void add_metrics(std::vector<std::string>& names, const Groups& groups, const std::string& split) {
-  for (const RunGroup& group : groups) {
-    for (const auto& [name, value] : group.last.at(split).numbers) {
-      if (!name.ends_with("_se")) add_new(names, name);
-    }
-  }
-}
-
 // The heads of a table with a column for each group.
 Row heads(const Groups& groups) {
   Row row{""};
@@ -82,9 +71,7 @@ Row heads(const Groups& groups) {
 std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}) {
   std::vector<Row> rows{heads(groups)};
   for (const std::string split : {"validation", "test"}) {
-    std::vector<std::string> names;
-    add_metrics(names, groups, split);
-    for (const std::string& metric : names) {
+    for (const std::string& metric : metrics_of(groups, {split})) {
       add_row(rows, metric + ", " + split, groups,
               [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
     }
@@ -158,9 +145,9 @@ std::string results_section(const Groups& groups, const std::vector<Row>& more) 
   for (std::size_t i = 0; several && i < std::min(groups.size(), kLooks); ++i) {
     rows[0][i + 1] = html::sample(i) + rows[0][i + 1];
   }
-  std::vector<std::string> evaluated;
-  for (const char* split : {"validation", "test"}) add_metrics(evaluated, groups, split);
-  if (evaluated.empty()) return "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
+  if (metrics_of(groups, {"validation", "test"}).empty()) {
+    return "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
+  }
   std::string notes =
       several ? "The lowest validation loss comes first, groups with failed runs last. " : "";
   notes += std::all_of(groups.begin(), groups.end(), is_one_run)
@@ -187,11 +174,8 @@ std::string runs_section(const RunGroup& group) {
 
 // Charts of all metrics under one legend.
 std::string curves_section(const Groups& groups) {
-  std::vector<std::string> names;
-  add_metrics(names, groups, "train");
-  add_metrics(names, groups, "validation");
   std::string charts;
-  for (const std::string& metric : names) {
+  for (const std::string& metric : metrics_of(groups, {"train", "validation"})) {
     if (groups.size() == 1) {
       charts += html::chart(metric, lines_of(groups, "", metric));
       continue;
@@ -330,6 +314,19 @@ std::string details(const Groups& groups, const std::vector<Examined>& best) {
 }
 
 }  // namespace
+
+std::vector<std::string> metrics_of(const Groups& groups,
+                                    std::initializer_list<std::string> splits) {
+  std::vector<std::string> names;
+  for (const std::string& split : splits) {
+    for (const RunGroup& group : groups) {
+      for (const auto& [name, value] : group.last.at(split).numbers) {
+        if (!name.ends_with("_se")) add_new(names, name);
+      }
+    }
+  }
+  return names;
+}
 
 std::string report_html(const std::vector<std::string>& paths, bool heads) {
   const std::vector<RunHistory> runs = read_runs(paths);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,16 +13,21 @@
 
 namespace xgrad {
 
+struct RunGroup;
+
 /// Returns the page. It uses no script and loads nothing. Where a run failed or lost files, it says
 /// what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path is not
 /// a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
+/// The names of all metrics in the last rows of some splits, in the order of the rows.
+std::vector<std::string> metrics_of(const std::vector<RunGroup>& groups,
+                                    std::initializer_list<std::string> splits);
+
 /// The parts of report.html that show a trained model. Text is HTML.
 struct Examination {
   std::string arithmetic;  ///< that it was trained in
-  /// Titles and contents: the confusion matrix, examples, attention maps, embeddings, heads; those
-  /// that there are.
+  /// Titles and contents: confusion matrix, examples, attention maps, embeddings, heads, if any.
   std::vector<std::pair<std::string, std::string>> sections;
   /// Names and values of references for the results on the test split: the best possible, baselines
   /// from counts in training data, at least 1,000 examples, and the task's rules.

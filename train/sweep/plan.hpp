@@ -19,10 +19,10 @@ namespace xgrad {
 /// Config keys with one value each, as TOML literals.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// A run of a sweep.
+/// A run of a sweep: its directory, and the keys that tell it from the others.
 struct SweptRun {
-  std::string directory;  ///< its directory
-  Setting setting;        ///< the keys that tell it from the others
+  std::string directory;
+  Setting setting;
 };
 
 /// A setting without the seed. Each round trains it once per seed.
@@ -68,13 +68,11 @@ void check_claims_work(const std::string& folder);
 /// "nolock"; empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
-/// Opens the log of a run and locks it. Returns nothing if another process has locked it. The lock
-/// is free again when this descriptor and the copies that a child inherits are closed, so it ends
-/// with the run, however that ends.
+/// Opens the log of a run and locks it; nothing if another process has locked it. The lock is free
+/// when this descriptor and the copies that a child inherits are closed: it ends with the run.
 std::optional<detail::Descriptor> claim(const std::string& log);
 
-/// Starts a program with its output in `file`, that of `log`. The process's copies of the file hold
-/// the lock on it, too. Throws IoError.
+/// Starts a program with its output in `file`, that of `log`, which it locks too. Throws IoError.
 pid_t start(const std::string& program, std::vector<std::string> words,
             const detail::Descriptor& file, const std::string& log);
 

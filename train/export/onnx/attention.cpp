@@ -1,5 +1,3 @@
-#include <cmath>
-#include <functional>
 #include <map>
 
 #include <xgrad/autograd/portable_math.hpp>

@@ -27,9 +27,8 @@ namespace xgrad::onnx_export {
 using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
-/// Builds a graph of opset 17 operators, in the order in which they are added, with the format's
-/// own schema and checker (libonnx), and holds the state that the functions below share. The batch
-/// size B and the length N are unknown: functions must not depend on them.
+/// Builds a graph of opset 17 operators, in the order in which they are added, with libonnx, and
+/// holds the state that the functions below share, which must not depend on batch size and length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
@@ -70,7 +69,7 @@ class Builder {
   /// Adds an operator with several results and returns them all.
   std::vector<Value> several(std::size_t count, const char* op, const std::vector<Input>& inputs,
                              const std::vector<Attribute>& attributes);
-  /// Splits x along an axis into parts with these extents.
+  /// Splits x along an axis.
   std::vector<Value> split(const Value& x, std::int64_t axis, const Integers& extents) {
     return several(extents.size(), "Split", {x, extents}, {{"axis", axis}});
   }
