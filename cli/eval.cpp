@@ -18,7 +18,7 @@
 #include <xgrad/train/inspect/lengths.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 
 namespace xgrad::commands {

@@ -5,10 +5,13 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/data/loader.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/scripts.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
@@ -16,6 +19,7 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/export/export.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/objective.hpp>
 #include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
@@ -51,6 +55,58 @@ struct Files {
   std::string note = {};
 };
 
+template <class T>
+void add(ZipArchive& archive, const std::string& name, const Tensor<T>& tensor) {
+  archive.members.push_back({name + ".npy", to_npy(tensor)});
+}
+
+void add_input(ZipArchive& archive, const Batch& batch) {
+  if (batch.features.dimension() == 4) return add(archive, "image", batch.features);
+  const bool vectors = batch.features.dimension() == 3;
+  if (vectors) add(archive, "vectors", batch.features);
+  if (!vectors) add(archive, "ids", batch.ids);
+  const Shape& shape = vectors ? batch.features.shape() : batch.ids.shape();
+  add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>({shape[0], shape[1]}, 1));
+  if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
+}
+
+// An npz archive with a batch of at most 100 examples, the first of the validation split:
+//
+//     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
+//     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
+//     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+//     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
+//
+// computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
+// gradients. Throws DataError if the task's files are missing.
+template <class T>
+std::string reference_npz(const TrainedModel<T>& trained, const Task& task, Objective objective) {
+  const std::unique_ptr<Dataset> dataset = task.dataset(Split::validation);
+  const Batch batch = Loader(*dataset, task.shape(), {.batch = 100}).next();
+  const Variable<T> logits = (*trained.model)(BatchInput<T>(batch).input(), Context{});
+  objective.label_smoothing = 0;
+  const Variable<T> loss = mean_loss(objective, logits, batch);
+  trained.parameters.zero_grad();
+  loss.backward();
+
+  ZipArchive archive;
+  add_input(archive, batch);
+  if (task.shape().output == OutputKind::generated) {
+    add(archive, "decoder_ids", shift_right(batch.targets, std::int32_t(task.shape().classes)));
+  }
+  if (batch.targets.dimension() > 0) {
+    add(archive, "targets", batch.targets);
+  } else {
+    add(archive, "targets", batch.values);
+    add(archive, "valid", batch.valid ? *batch.valid : full<std::uint8_t>(batch.values.shape(), 1));
+  }
+  add(archive, "logits", logits.value());
+  add(archive, "loss", loss.value());
+  for (const Parameter<T>& p : trained.parameters)
+    add(archive, "gradient." + p.name, p.variable.grad());
+  return to_zip(archive);
+}
+
 // Adds a file of the model's results for some examples, computed in the arithmetic of `config`.
 // Returns why there is none if the data is missing.
 std::string add_reference(const FoundRun& source, const Config& config, const Task& task,
@@ -58,8 +114,7 @@ std::string add_reference(const FoundRun& source, const Config& config, const Ta
   with_precision(config, [&]<class T>() {
     const TrainedModel<T> trained(config, source.checkpoint, task.shape(), source.file);
     const Objective objective = make_objective(config.train, task.shape());
-    files.push_back({".reference.npz",
-                     reference_npz(*trained.model, trained.parameters, task, objective), replaces});
+    files.push_back({".reference.npz", reference_npz(trained, task, objective), replaces});
   });
   return "";
 } catch (const DataError& error) {

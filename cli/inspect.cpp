@@ -15,10 +15,9 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
-#include <xgrad/train/inspect/profile.hpp>
 #include <xgrad/train/inspect/summary.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/report.hpp>
 
 namespace xgrad::commands {

@@ -1,6 +1,6 @@
 // Trace: reports the values and gradients of a training step, each with its place in the model.
-// GradientFlow: tells at which op the gradient of a parameter ends. Replay: runs a failed step again,
-// op by op, in its own and in higher precision.
+// GradientFlow: tells at which op the gradient of a parameter ends. Replay: runs a failed step op
+// by op again, in its own and in higher precision.
 #pragma once
 
 #include <cstddef>

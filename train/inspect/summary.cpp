@@ -194,7 +194,7 @@ ModelSummary measure(const Config& config) {
   const std::unique_ptr<Dataset> data = task->dataset(Split::train);
   const Objective objective = training_objective(train, shape, data.get());
   Parameters<T> parameters(train.seed);
-  const std::unique_ptr<SequenceModel<T>> model = make_model<T>(config, shape, parameters);
+  const auto model = make_model<T>(config, shape, parameters);
   if (!config.model.init_from.empty()) initialize(config, shape, parameters);
   const std::vector<Batch> batches = first_batches(train, *data, shape);
   GradientShards<T> shards(parameters, train.shards, alone());
@@ -211,10 +211,8 @@ ModelSummary measure(const Config& config) {
   step();
 
   ModelSummary summary;
-  std::int64_t freed = 0;
+  std::int64_t freed = 0;  // by a step at its start, so it would seem to keep less than it does
   {
-    // A step frees large gradients at its start, so with these it would seem to keep less memory
-    // than it does.
     const Counters gradients;
     parameters.zero_grad();
     freed = -gradients.live_bytes();

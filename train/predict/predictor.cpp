@@ -9,7 +9,6 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
 
 namespace xgrad {
 

@@ -12,7 +12,6 @@
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/report/html.hpp>
 
 namespace {
 

@@ -11,8 +11,7 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 namespace xgrad {
 

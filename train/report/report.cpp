@@ -11,8 +11,7 @@
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {

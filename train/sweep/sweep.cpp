@@ -23,7 +23,7 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/logs/console.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
