@@ -162,19 +162,18 @@ std::string bash_completion(const std::vector<Command>& commands) {
     values += "    " + key.key + ") words='" + joined(key.values, " ") + "' ;;\n";
   }
   std::string script = kCompletion;
-  const std::pair<std::string, std::string> parts[] = {
-      {"@program@", program_invocation_short_name},
-      {"@commands@", joined(names, " ")},
-      {"@options@", cases},
-      {"@choices@", choices},
-      {"@with_overrides@", joined(with_overrides, " | ")},
-      {"@keys@", joined(keys, " ")},
-      {"@values@", values}};
-  for (const auto& [mark, text] : parts) {
+  const auto put = [&](const std::string& mark, const std::string& text) {
     for (std::size_t at; (at = script.find(mark)) != script.npos;) {
       script.replace(at, mark.size(), text);
     }
-  }
+  };
+  put("@program@", program_invocation_short_name);
+  put("@commands@", joined(names, " "));
+  put("@options@", cases);
+  put("@choices@", choices);
+  put("@with_overrides@", joined(with_overrides, " | "));
+  put("@keys@", joined(keys, " "));
+  put("@values@", values);
   return script;
 }
 

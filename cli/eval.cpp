@@ -181,11 +181,11 @@ int eval_lengths(const Arguments& a) {
         score_lengths(source, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
         });
+    const std::uint64_t step = source.checkpoint.step;
     if (a.json) {
-      fmt::print("{}\n", lengths_json(scores, source.checkpoint.step, a.split).dump());
+      fmt::print("{}\n", lengths_json(scores, step, a.split).dump());
     } else {
-      fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, a.split,
-                 lengths_text(scores));
+      fmt::print("{} (step {}), {}\n{}", source.file, step, a.split, lengths_text(scores));
     }
     const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
     curves.push_back({path.lexically_normal().filename().string(), scores});

@@ -84,24 +84,14 @@ class ReadyLines {
   bool ended_ = false;
 };
 
-std::string escaped(const std::string& label) {
-  std::string text;
-  for (const char c : label) {
-    const std::size_t at = std::string_view("\\\t\n\r").find(c);
-    text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
-  }
-  return text;
-}
-
 // The labels (for yes-or-no targets those that are yes) or the numbers with six digits, separated
 // by spaces.
 std::string prediction_text(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
-    if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
-      labels.push_back(prediction.labels[i]);
-    }
+    const bool said = !prediction.multi_label || prediction.probabilities[i] > 0.5;
+    if (said) labels.push_back(prediction.labels[i]);
   }
   return joined(labels, " ");
 }
@@ -112,7 +102,13 @@ std::string prediction_text(const Prediction& prediction) {
 std::string prediction_tsv(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return fmt::format("{}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
-  for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
+  for (const std::string& label : prediction.labels) {
+    std::string& text = labels.emplace_back();
+    for (const char c : label) {
+      const std::size_t at = std::string_view("\\\t\n\r").find(c);
+      text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
+    }
+  }
   std::string text =
       fmt::format("{}\t{:.6f}", fmt::join(labels, " "), fmt::join(prediction.probabilities, " "));
   if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
@@ -145,12 +141,6 @@ std::string logits_text(const Prediction& prediction) {
         return fmt::format(kFormat, fmt::join(logits.data(), logits.data() + logits.size(), " "));
       },
       prediction.logits);
-}
-
-// The answer to a line that is no input.
-std::string refusal(const std::string& format, const std::string& message) {
-  if (format != "jsonl") return "error: " + message;
-  return nlohmann::json({{"error", message}}).dump();
 }
 
 // Predicts from each line of standard input as soon as it arrives.
@@ -186,11 +176,11 @@ int predict(const PredictArguments& a) {
       } catch (const Error& error) {
         if (!bad) bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
         ++bad_lines;
-        known.back() = refusal(a.format, error.what());
-        if (!a.keep_going) {
-          known.pop_back();
-          break;
-        }
+        known.pop_back();
+        if (!a.keep_going) break;
+        const std::string why = error.what();
+        known.push_back(a.format == "jsonl" ? nlohmann::json({{"error", why}}).dump()
+                                            : "error: " + why);
       }
     }
     const std::vector<Prediction> answers = predictor(examples);
@@ -203,8 +193,9 @@ int predict(const PredictArguments& a) {
     fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
                number - bad_lines);
   }
-  if (bad_lines > 1)
+  if (bad_lines > 1) {
     fmt::print(stderr, "{} of {} lines are no inputs; the first:\n", bad_lines, number);
+  }
   if (bad) throw *bad;
   return 0;
 }

@@ -78,14 +78,13 @@ struct Job {
 std::vector<Job> read_jobs(const CheckArguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
-    Job job{path, {load_config(path, arguments.overrides)}};
-    check_run_name(job.configs[0], path);
-    while (job.configs.size() < arguments.seeds) {
-      job.configs.push_back(job.configs.back());
-      ++job.configs.back().train.seed;
-      job.configs.back().expect.sha256.reset();
+    auto& [name, configs] = jobs.emplace_back(Job{path, {load_config(path, arguments.overrides)}});
+    check_run_name(configs[0], path);
+    while (configs.size() < arguments.seeds) {
+      configs.push_back(configs.back());
+      ++configs.back().train.seed;
+      configs.back().expect.sha256.reset();
     }
-    jobs.push_back(std::move(job));
   }
   return jobs;
 }
@@ -135,11 +134,10 @@ int check(const CheckArguments& arguments) {
   for (const Job& job : jobs) {
     results.push_back({.name = std::filesystem::path(job.path).stem().string()});
     try {
-      const int signal = train_each(job, arguments.quiet, results.back());
-      if (signal != 0) return 128 + signal;
+      if (const int signal = train_each(job, arguments.quiet, results.back())) return 128 + signal;
     } catch (const std::exception& error) {
-      fmt::print("{}\nfailed  {}\n", job.path, error.what());
       const std::string message = error.what();
+      fmt::print("{}\nfailed  {}\n", job.path, message);
       results.back().failure = message.substr(0, message.find('\n'));  // a table row is one line
       if (!first_failure) first_failure = std::current_exception();
     }

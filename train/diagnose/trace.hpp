@@ -1,8 +1,9 @@
 // Trace: reports the values and gradients of a training step, each with its place in the model.
-// GradientFlow: tells at which op the gradient of a parameter ends. Replay: runs a failed step op
-// by op again, in its own and in higher precision.
+// DeadGradients: finds parameters that no gradient reaches. GradientFlow: tells at which op the
+// gradient of one ends. Replay: runs a failed step op by op again, in its own and higher precision.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,8 +40,7 @@ class Trace final : public OpObserver {
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;  ///< the callback
   /// Callback for a whole call; its place has no tensor.
   using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
-  /// Starts tracing.
-  Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});
+  Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});  ///< starts tracing
 
   void begin(const char* name) override {
     if (before_ != nullptr) before_->begin(name);
@@ -76,8 +76,7 @@ class Trace final : public OpObserver {
 template <class T>
 class GradientFlow {
  public:
-  /// Starts recording.
-  explicit GradientFlow(const Parameters<T>& parameters);
+  explicit GradientFlow(const Parameters<T>& parameters);  ///< starts recording
 
   /// The largest magnitude in the gradient of a parameter or of an op's output; 0 if none arrived.
   double gradient_of(const Variable<T>& x) const;
@@ -119,6 +118,48 @@ class GradientFlow {
   std::unordered_map<const void*, std::size_t> made_at_;  // in made_, by address of the value
   std::unordered_map<std::uint64_t, std::size_t> op_of_;  // in ops_, by id of the node
   Trace<T> trace_;
+};
+
+/// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
+/// the last call of take(). Parameters that require no gradient do not count. A step looks only at
+/// those that have had none since then, up to the first element that is not 0.
+template <class T>
+class DeadGradients {
+ public:
+  /// Watches `parameters`, which must be complete and outlive this object.
+  explicit DeadGradients(const Parameters<T>& parameters)
+      : parameters_(&parameters), alive_(parameters.size(), '\0') {}
+
+  /// Looks at the gradients of a step, after its backward.
+  void observe() {
+    auto alive = alive_.begin();
+    for (const Parameter<T>& p : *parameters_) {
+      if (char& lives = *alive++; !lives && p.variable.has_grad()) {
+        const Tensor<T>& x = p.variable.grad();
+        lives = std::any_of(x.data(), x.data() + x.size(), [](T each) { return each != T(0); });
+      }
+    }
+  }
+  /// A character for each parameter: 1 if it had a gradient that is not 0 since the last take().
+  const std::string& alive() const { return alive_; }
+  /// Adds what other processes have observed, as their alive().
+  void join(const std::string& alive) {
+    for (std::size_t i = 0; i < alive_.size(); ++i) alive_[i] |= alive[i];
+  }
+  /// Returns the dead parameters, in the order of their creation, and starts again.
+  std::vector<const Parameter<T>*> take() {
+    std::vector<const Parameter<T>*> dead;
+    auto alive = alive_.begin();
+    for (const Parameter<T>& p : *parameters_) {
+      if (!*alive++ && p.variable.requires_grad()) dead.push_back(&p);
+    }
+    alive_.assign(alive_.size(), '\0');
+    return dead;
+  }
+
+ private:
+  const Parameters<T>* parameters_;
+  std::string alive_;
 };
 
 /// Comparison of one tensor of the step between the run's precision and the next higher: double for

@@ -11,9 +11,8 @@
 
 namespace xgrad {
 
-/// The settings that an exporter supports, which refuses others by name: keys of [model] with their
-/// supported values: words, or "true", "false" and numbers as in TOML. An empty list allows any
-/// value.
+/// The settings that an exporter supports, which refuses others by name: keys of [model] with words
+/// or with "true", "false" and numbers as in TOML. An empty list allows any value.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that all exporters that rebuild models support, train/export/check_npz.py included.

@@ -187,16 +187,14 @@ std::string to_text(const Patching& patching, const std::vector<std::string>& to
   rows[0].insert(rows[0].end(), tokens.begin(), tokens.end());
   for (std::size_t s = 0; s < patching.sites.size(); ++s) {
     rows.push_back({patching.sites[s]});
-    for (std::size_t p = 0; p < patching.restored.shape()[1]; ++p) {
-      rows.back().push_back(restored_text(patching.restored(s, p)));
+    for (const double restored : xt::row(patching.restored, std::ptrdiff_t(s))) {
+      rows.back().push_back(restored_text(restored));
     }
   }
   return fmt::format(
-             "output {}: {} for --from, {} for --to\n{}: {:.4f} for --from, {:.4f} for "
-             "--to\n\n",
-             patching.output, patching.from, patching.to, patching.measure, patching.from_value,
-             patching.to_value) +
-         text_table(rows);
+      "output {}: {} for --from, {} for --to\n{}: {:.4f} for --from, {:.4f} for --to\n\n{}",
+      patching.output, patching.from, patching.to, patching.measure, patching.from_value,
+      patching.to_value, text_table(rows));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \

@@ -101,8 +101,7 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                            const TaskShape& shape, const Example& from, const Example& to,
                            const std::string& pattern);
 
-/// An element of Patching::restored with two digits.
-std::string restored_text(double restored);
+std::string restored_text(double restored);  ///< an element of Patching::restored with two digits
 
 /// Returns a table to print, ending with a line feed; `tokens` name the positions.
 std::string to_text(const Patching& patching, const std::vector<std::string>& tokens);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <xgrad/layers/attention/metrics.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
@@ -70,8 +70,7 @@ const char* outputs_read(bool forced);
 
 /// A table to print, ending with a line feed; here and below.
 std::string to_text(const AttentionStudy& study);
-/// A table of all metrics.
-std::string to_text(const SilencedHeads& silenced);
+std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 /// A map as characters, denser for larger weights: one row per query and one column per key,
 /// labelled with `rows` and `columns` if given.
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,

@@ -284,9 +284,8 @@ std::string to_text(const std::vector<TriedRate>& tried) {
   }
   std::string text;
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::string label = row == 0          ? fmt::format("{:.4f}", top)
-                              : row + 1 == rows ? fmt::format("{:.4f}", low)
-                                                : "";
+    const bool labelled = row == 0 || row + 1 == rows;
+    const std::string label = labelled ? fmt::format("{:.4f}", row == 0 ? top : low) : "";
     text += fmt::format("{:>9} |{}", label, lines[row]);
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";

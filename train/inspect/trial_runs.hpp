@@ -31,16 +31,14 @@ struct TriedRate {
   double loss;  ///< moving average of the losses so far
 };
 
-/// The learning rate range test (Smith 2017): trains `steps` steps of a config at learning rates
-/// that grow from `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if that
-/// are too few for a curve.
+/// The learning rate range test (Smith 2017): trains `steps` steps at learning rates that grow from
+/// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if these are too few.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
 /// The learning rate around which the loss falls fastest, a tenth of the curve to either side.
 double steepest(const std::vector<TriedRate>& tried);
 
-/// The curve as a plot of characters.
-std::string to_text(const std::vector<TriedRate>& tried);
+std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters
 
 /// Sum over all calls of an op, of an op's backward, or of a part of a step that is not an op.
 struct ProfileRow {
@@ -70,7 +68,6 @@ struct Profile {
 /// trained model. Throws the errors of Trainer.
 Profile profile(const Config& config, std::size_t steps);
 
-/// Returns a table to print, ending with a line feed.
-std::string to_text(const Profile& profile);
+std::string to_text(const Profile& profile);  ///< returns a table to print, ending with a line feed
 
 }  // namespace xgrad

@@ -190,11 +190,10 @@ void Metrics::add(const Metrics& other) {
     target = other.target;
     next = other.next;
   }
-  loss.add(other.loss);
-  accuracy.add(other.accuracy);
-  exact.add(other.exact);
-  absolute.add(other.absolute);
-  squared.add(other.squared);
+  for (const auto mean : {&Metrics::loss, &Metrics::accuracy, &Metrics::exact, &Metrics::absolute,
+                          &Metrics::squared}) {
+    (this->*mean).add(other.*mean);
+  }
   r2.add(other.r2);
 }
 
@@ -276,9 +275,9 @@ void ClassReport::end_sample(Sample& sample) {
 void ClassReport::add(const ClassReport& other) {
   classes_.resize(std::max(classes(), other.classes()));
   for (std::size_t c = 0; c < other.classes(); ++c) {
-    classes_[c].precision.add(other.classes_[c].precision);
-    classes_[c].recall.add(other.classes_[c].recall);
-    classes_[c].f1.add(other.classes_[c].f1);
+    for (const auto mean : {&Class::precision, &Class::recall, &Class::f1}) {
+      (classes_[c].*mean).add(other.classes_[c].*mean);
+    }
   }
   confusion_.resize(std::max(confusion_.size(), other.confusion_.size()));
   for (std::size_t i = 0; i < other.confusion_.size(); ++i) confusion_[i] += other.confusion_[i];

@@ -1,12 +1,19 @@
 // Estimates from samples, each with a standard error. Metrics: means over targets. ClassReport:
-// confusion matrix, precision, recall and F1 of a classifier.
+// confusion matrix, precision, recall and F1 of a classifier. evaluate(): metrics of a data set.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <xgrad/autograd/range.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
@@ -42,15 +49,13 @@ Sums from_numbers(const std::vector<double>& numbers, std::size_t& at) {
   return sums;
 }
 
-/// A named number with its standard error.
+/// A named number with its standard error over samples.
 struct Figure {
-  std::string name;           ///< name of the metric
-  double value = 0;           ///< its value
-  double standard_error = 0;  ///< standard error over samples
+  std::string name;
+  double value = 0, standard_error = 0;
 };
 
-/// The value and its standard error, as "0.9934 ± 0.0002"; the value alone if the standard error is
-/// not finite, because there is none or the value is infinite.
+/// The value and its standard error, as "0.9934 ± 0.0002"; without the error unless it is finite.
 std::string figure_text(double value, double standard_error);
 
 /// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
@@ -63,14 +68,11 @@ class RatioMean {
   /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
   void add(double x, double n);
 
-  double mean() const;  ///< sum x / sum n; 0 before the first sample
-  /// Standard error of the mean.
-  double standard_error() const;
-  /// Number of targets so far.
-  double count() const { return n_; }
+  double mean() const;                 ///< sum x / sum n; 0 before the first sample
+  double standard_error() const;       ///< standard error of the mean
+  double count() const { return n_; }  ///< number of targets so far
 
-  /// Adds the samples of another mean of the same kind.
-  void add(const RatioMean& other);
+  void add(const RatioMean& other);  ///< adds the samples of another mean of the same kind
   /// Calls f(number) for each of its numbers, to write or to read them.
   template <class F>
   void visit(const F& f) {
@@ -105,10 +107,8 @@ class RSquared {
     visit_list(f, errors_, f);
   }
 
-  /// R^2 of all targets so far.
-  double value() const;
-  /// Standard error of R^2.
-  double standard_error() const { return ratio().standard_error(); }
+  double value() const;                                               ///< R^2 of all targets so far
+  double standard_error() const { return ratio().standard_error(); }  ///< standard error of R^2
 
  private:
   struct Sums {
@@ -195,8 +195,7 @@ class ClassReport {
     });
   }
 
-  /// Number of classes.
-  std::size_t classes() const { return classes_.size(); }
+  std::size_t classes() const { return classes_.size(); }  ///< number of classes
   /// Whether there is a confusion matrix. Yes-or-no targets have none.
   bool has_confusion() const { return !confusion_.empty(); }
   /// Number of targets of class `target` that were predicted as `guess`. Requires: has_confusion().
@@ -207,10 +206,8 @@ class ClassReport {
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
   /// Fraction of the targets of class c that were predicted as c.
   const RatioMean& recall(std::size_t c) const { return classes_[c].recall; }
-  /// F1 of class c.
-  const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }
-  /// The mean F1 over the classes that occur as targets or predictions.
-  Figure macro_f1() const;
+  const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }  ///< F1 of class c
+  Figure macro_f1() const;  ///< the mean F1 over the classes that occur as targets or predictions
 
  private:
   struct Counts {
@@ -228,5 +225,63 @@ class ClassReport {
   std::vector<std::uint64_t> confusion_ = {};  // (classes, classes): row target, column guess
   std::vector<Sample> samples_ = {};
 };
+
+/// Some examples of a data set, which must outlive it.
+class Subset final : public Dataset {
+ public:
+  /// Those with these indices.
+  Subset(const Dataset& all, std::vector<std::size_t> chosen)
+      : all_(all), chosen_(std::move(chosen)) {}
+  /// The first `count`, or all if there are fewer.
+  Subset(const Dataset& all, std::size_t count) : all_(all), chosen_(std::min(count, all.size())) {
+    std::iota(chosen_.begin(), chosen_.end(), std::size_t(0));
+  }
+
+  std::size_t size() const override { return chosen_.size(); }
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    return all_.get(epoch, chosen_[index]);
+  }
+
+ private:
+  const Dataset& all_;
+  std::vector<std::size_t> chosen_;
+};
+
+/// Settings of one pass over a data set, in order and without dropout.
+struct Pass {
+  const Dataset& dataset;                ///< the examples
+  const TaskShape& shape;                ///< shape of the task
+  std::size_t batch;                     ///< batch size
+  Context context = {};                  ///< context of the model's calls
+  std::function<bool()> break_off = {};  ///< asked before each batch whether to stop early
+  Range batches = {0, std::size_t(-1)};  ///< which batches; those that there are
+};
+
+/// Calls see(outputs, batch) for every batch. Returns false if `break_off` ended the pass early.
+template <class T, class See>
+bool for_each_output(const SequenceModel<T>& model, const Pass& pass, const See& see) {
+  const NoGrad no_grad;
+  Loader loader(pass.dataset, pass.shape, {.batch = pass.batch});
+  const std::size_t end = std::min(pass.batches.end, loader.batches_per_epoch());
+  if (pass.batches.begin > 0 && pass.batches.begin < end) {
+    loader.restore({.position = pass.batches.begin * pass.batch});
+  }
+  for (std::size_t i = pass.batches.begin; i < end; ++i) {
+    if (pass.break_off && pass.break_off()) return false;
+    const Batch batch = loader.next();
+    see(model(BatchInput<T>(batch).input(), pass.context).value(), batch);
+  }
+  return true;
+}
+
+/// Returns loss and metrics over all batches.
+template <class T>
+Metrics evaluate(const SequenceModel<T>& model, const Pass& pass, const Objective& objective) {
+  Metrics metrics;
+  for_each_output(model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
+    metrics.add(outputs, batch, objective);
+  });
+  return metrics;
+}
 
 }  // namespace xgrad

@@ -52,17 +52,13 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
           .exclude_self = config.exclude_self};
 }
 
-NormOptions norm_options(const ModelConfig& config) {
-  return {choose<Normalization>("normalization", config.normalization), config.norm_eps};
-}
-
 EncoderOptions encoder_options(const ModelConfig& config) {
   return {.layers = config.layers,
           .attention = attention_options(config),
           .feedforward = config.feedforward,
           .activation = choose<Activation>("activation", config.activation),
           .norm = choose<NormOrder>("norm", config.norm),
-          .normalization = norm_options(config).kind,
+          .normalization = choose<Normalization>("normalization", config.normalization),
           .final_norm = config.final_norm,
           .norm_eps = config.norm_eps,
           .dropout = config.dropout,
@@ -70,6 +66,8 @@ EncoderOptions encoder_options(const ModelConfig& config) {
 }
 
 InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
+  const NormOptions norm{choose<Normalization>("normalization", config.normalization),
+                         config.norm_eps};
   return {.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0,
           .one_hot = config.input == "one_hot",
           .vector = shape.input == InputKind::vectors ? shape.features : 0,
@@ -80,7 +78,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
           .channels = shape.channels,
           .max_length = shape.max_length,
           .positions = choose<PositionKind>("positions", config.positions),
-          .norm = config.embedding_norm ? std::optional(norm_options(config)) : std::nullopt};
+          .norm = config.embedding_norm ? std::optional(norm) : std::nullopt};
 }
 
 Pool pool(const ModelConfig& config, const TaskShape& shape) {

@@ -156,24 +156,20 @@ void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see,
                       const Shard& shard, OutputKind output) {
   const StepSize whole = step_size(objective, batches);
-  const auto run = [&](const Batch& batch) {
+  std::size_t first_sample = context.first_sample;
+  for (const Batch& all : batches) {
+    const Range rows = share(all.size, shard.index, shard.count);
+    context.first_sample = std::uint32_t(first_sample + rows.begin);
+    first_sample += all.size;
+    if (shard.count > 1 && rows.size() == 0) continue;
+    const Batch part = shard.count > 1 ? cut(all, shard, output) : Batch();
+    const Batch& batch = shard.count > 1 ? part : all;
     const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
     {
       const Region region("backward");
       loss.minimised.backward();
     }
     if (see) see(loss, batch);
-  };
-  std::size_t first_sample = context.first_sample;
-  for (const Batch& batch : batches) {
-    const Range rows = share(batch.size, shard.index, shard.count);
-    context.first_sample = std::uint32_t(first_sample + rows.begin);
-    if (shard.count == 1) {
-      run(batch);
-    } else if (rows.size() > 0) {
-      run(cut(batch, shard, output));
-    }
-    first_sample += batch.size;
   }
 }
 

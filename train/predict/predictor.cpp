@@ -75,9 +75,8 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   prediction.labels = labels_of(output.classes, shape);
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
     const T* row = output.logits.data() + i * shape.classes;
-    const auto chosen = std::size_t(output.classes[i]);
-    prediction.probabilities.push_back(
-        portable::exp(log_probabilities(row, shape.classes)[chosen]));
+    const auto log_p = log_probabilities(row, shape.classes);
+    prediction.probabilities.push_back(portable::exp(log_p[std::size_t(output.classes[i])]));
   }
   prediction.log_probability = output.log_probability;
   prediction.logits = std::move(output.logits);
@@ -100,8 +99,8 @@ std::vector<std::int32_t> parse_output(const std::string& line, const TaskShape&
   tokens.max_length = shape.max_outputs - 1;
   tokens.token_names = shape.class_names;
   if (!tokens.token_names.empty()) tokens.token_names.pop_back();
-  const bool none = line.find_first_not_of(" \t") == line.npos;
-  auto classes = none ? std::vector<std::int32_t>() : parse_tokens("outputs", line, tokens);
+  std::vector<std::int32_t> classes;
+  if (line.find_first_not_of(" \t") != line.npos) classes = parse_tokens("outputs", line, tokens);
   classes.push_back(std::int32_t(shape.classes) - 1);
   return classes;
 }

@@ -107,8 +107,7 @@ class Predictor {
   /// Loads the checkpoint that was found, in the arithmetic of its config.
   explicit Predictor(const FoundRun& found, std::optional<BeamOptions> beam = std::nullopt);
 
-  /// Shape of inputs and outputs.
-  const TaskShape& shape() const;
+  const TaskShape& shape() const;  ///< shape of inputs and outputs
   /// Parses a line as `xgrad predict` does. Throws DataError, which calls it example `number`.
   Example parse(const std::string& line, std::size_t number = 1) const;
   /// Predicts for a line. Throws DataError as parse() does.
@@ -116,8 +115,7 @@ class Predictor {
   /// Predicts for many examples, in their order. Requires: each passed parse() or check_example().
   std::vector<Prediction> operator()(const std::vector<Example>& examples) const;
 
-  /// The model itself.
-  const AnyModel& model() const { return *model_; }
+  const AnyModel& model() const { return *model_; }  ///< the model itself
 
  private:
   std::shared_ptr<const AnyModel> model_;
@@ -149,9 +147,8 @@ class TextGenerator {
   /// p of the text is chosen with the p-th number of Rng(seed) / "generate", so a text depends only
   /// on model, beginning and sampling, and not on the number of threads.
   ///
-  /// The model reads at most TaskShape::max_length tokens at once, of a longer beginning the last
-  /// ones. When so many are read, it starts again with the last half of them. Throws DataError when
-  /// the beginning has tokens that are not in the vocabulary.
+  /// The model reads the last TaskShape::max_length tokens. When so many are read, it starts again
+  /// with their last half. Throws DataError if the beginning has tokens outside the vocabulary.
   bool generate(const std::string& beginning, std::size_t most, const Sampling& sampling,
                 const std::function<void(const std::string&)>& say) const;
 

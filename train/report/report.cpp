@@ -186,7 +186,7 @@ std::string curves_section(const Groups& groups) {
   if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
   const std::string best =
       groups.size() > kLooks ? fmt::format("The best {} are drawn. ", kLooks) : "";
-  const std::string over = std::all_of(groups.begin(), groups.end(), is_one_run)
+  const char* const over = std::ranges::all_of(groups, is_one_run)
                                ? "validation examples"
                                : "the runs of a group, or over the validation examples of one run";
   return "<h2>Curves</h2>\n<section>\n" + html::legend(lines_of(groups, "train", "")) +
@@ -255,10 +255,8 @@ std::string tasks_of(const std::vector<RunHistory>& runs) {
 std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {
-    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(),
-                        groups < runs.size()
-                            ? fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups")
-                            : "",
+    const std::string in = fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups");
+    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(), groups < runs.size() ? in : "",
                         RunGroup{"", runs}.state());
   }
   for (const RunHistory& run : runs) {

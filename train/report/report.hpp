@@ -69,11 +69,9 @@ std::string breakable(std::string_view text, char after);
 /// Cells are already HTML.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-/// The style sheet of pages and pictures.
-extern const char* const kStyle;
+extern const char* const kStyle;  ///< the style sheet of pages and pictures
 
-/// Returns a picture as a data: URI.
-std::string uri(const Picture& picture);
+std::string uri(const Picture& picture);  ///< returns a picture as a data: URI
 
 struct ChartPoint {
   double x, y;

@@ -29,7 +29,7 @@ struct SweptRun {
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length
-  std::vector<std::optional<RunHistory>> runs = {};        ///< in this round; those that began
+  std::vector<RunHistory> runs = {};                       ///< in this round; those that began
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
 };
 
@@ -55,9 +55,8 @@ std::vector<std::string> overrides_of(const SweepOptions& options, const Setting
 /// `part` of a number of steps, at least 1.
 std::uint64_t part_of(std::uint64_t steps, double part);
 
-/// The lengths of the rounds of successive halving, as fractions of a run's steps. Each round but
-/// the last keeps the better half of the settings: {1} for one setting, {1/4, 1/2, 1} for three or
-/// four. Jamieson & Talwalkar 2016.
+/// The lengths of the rounds of successive halving, as fractions of a run's steps: {1/4, 1/2, 1}
+/// for three or four settings, as each keeps the better half. Jamieson & Talwalkar 2016.
 std::vector<double> rungs(std::size_t settings);
 
 /// Throws IoError unless two locks of a file in this folder exclude each other, here and on other

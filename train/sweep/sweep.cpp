@@ -85,22 +85,10 @@ std::string csv_of(const Json& objects) {
   return text;
 }
 
-std::optional<double> number_of(const std::optional<RunHistory>& run, const std::string& split,
+std::optional<double> number_of(const RunHistory& run, const std::string& split,
                                 const std::string& metric) {
-  const MetricsRow* row = run ? run->last(split) : nullptr;
+  const MetricsRow* row = run.last(split);
   return row == nullptr ? std::nullopt : row->number(metric);
-}
-
-// The mean over seeds; nothing if a run is unfinished or lacks the metric.
-std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
-                                const std::string& metric) {
-  std::vector<double> values;
-  for (const auto& run : trial.runs) {
-    const auto value = number_of(run, split, metric);
-    if (!value || run->state != RunHistory::State::finished) return std::nullopt;
-    values.push_back(*value);
-  }
-  return student_interval(values);
 }
 
 class Sweep {
@@ -143,8 +131,7 @@ class Sweep {
         trials_, {}, [](const Trial& trial) { return trial.config.train.steps; });
     const auto least = part_of(a->config.train.steps, part),
                most = part_of(b->config.train.steps, part);
-    return least == most ? fmt::format("{} steps\n", least)
-                         : fmt::format("{} to {} steps\n", least, most);
+    return (least == most ? "" : fmt::format("{} to ", least)) + fmt::format("{} steps\n", most);
   }
 
   // Returns the signal that ended the round, or 0. Loads every config first, so that a wrong one is
@@ -171,9 +158,9 @@ class Sweep {
         fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out, left_.size()));
     ended_.clear();
     const int signal = train_left();
+    const std::size_t did = ended_.size();
     if (options_.worker) {
-      console_.line(
-          fmt::format("this worker did {} run{}", ended_.size(), ended_.size() == 1 ? "" : "s"));
+      console_.line(fmt::format("this worker did {} run{}", did, did == 1 ? "" : "s"));
     }
     if (signal != 0) return signal;
     for (const auto& [directory, code] : ended_) {
@@ -218,7 +205,8 @@ class Sweep {
         ask = Clock::now() + kWait;
       }
       if (const auto ended = reap()) {
-        const auto loss = number_of(history_of(*ended), "validation", "loss");
+        const auto history = history_of(*ended);
+        const auto loss = history ? number_of(*history, "validation", "loss") : std::nullopt;
         if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
         continue;
       }
@@ -241,9 +229,8 @@ class Sweep {
     for (auto next = left_.begin(); next != left_.end();) {
       const std::string directory = next->directory, log = directory + ".log";
       const auto file = claim(log);
-      check<LockError>(
-          file || options_.worker, directory,
-          " is done by another sweep at this moment; --worker shares the runs with it");
+      check<LockError>(file || options_.worker, directory, " is done by another sweep at this ",
+                       "moment; --worker shares the runs with it");
       if (!file) {
         ++next;
         continue;
@@ -287,7 +274,8 @@ class Sweep {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       Trial& trial = trials_[i / plan_.seeds.size()];
       if (i % plan_.seeds.size() == 0) trial.runs.clear();
-      const auto& run = trial.runs.emplace_back(history_of(runs[i].directory));
+      const auto run = history_of(runs[i].directory);
+      if (run) trial.runs.push_back(*run);
       good_ = good_ && run && run->state == RunHistory::State::finished;
     }
     for (Trial& trial : trials_) {
@@ -295,6 +283,18 @@ class Sweep {
       trial.score = loss ? loss->mean : std::numeric_limits<double>::infinity();
     }
     good_ = good_ && codes_.empty();
+  }
+
+  // The mean over seeds; nothing if a run is unfinished or lacks the metric.
+  std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
+                                  const std::string& metric) const {
+    std::vector<double> values;
+    for (const RunHistory& run : trial.runs) {
+      const auto value = number_of(run, split, metric);
+      if (value && run.state == RunHistory::State::finished) values.push_back(*value);
+    }
+    if (values.size() < plan_.seeds.size()) return std::nullopt;
+    return student_interval(values);
   }
 
   std::string table() const {
@@ -308,22 +308,20 @@ class Sweep {
       for (const auto& [key, value] : trial.setting) row.push_back(value);
       for (const auto& [split, metric] : figures) {
         const auto mean = mean_of(trial, split, metric);
-        row.push_back(
-            !mean ? "failed"
-                  : figure_text(mean->mean, plan_.seeds.size() == 1 ? NAN : mean->half_width));
+        const double error = !mean || plan_.seeds.size() == 1 ? NAN : mean->half_width;
+        row.push_back(!mean ? "failed" : figure_text(mean->mean, error));
       }
     }
-    return text_table(rows) +
-           (plan_.seeds.size() > 1
-                ? fmt::format("mean of {} seeds ± 95 % interval\n", plan_.seeds.size())
-                : "");
+    const std::size_t seeds = plan_.seeds.size();
+    const std::string note = fmt::format("mean of {} seeds ± 95 % interval\n", seeds);
+    return text_table(rows) + (seeds > 1 ? note : "");
   }
 
   // The name of the main metric: the first one after the loss.
   std::string figure() const {
     for (const Trial& trial : trials_) {
-      for (const auto& run : trial.runs) {
-        const MetricsRow* row = run ? run->last("validation") : nullptr;
+      for (const RunHistory& run : trial.runs) {
+        const MetricsRow* row = run.last("validation");
         if (row != nullptr && row->numbers.size() > 2) return row->numbers[2].first;
       }
     }
@@ -333,9 +331,7 @@ class Sweep {
   void report() {
     std::vector<std::string> runs;
     for (const Trial& trial : trials_) {
-      for (const auto& run : trial.runs) {
-        if (run) runs.push_back(run->path);
-      }
+      for (const RunHistory& run : trial.runs) runs.push_back(run.path);
     }
     if (runs.empty() || (options_.worker && is_reported(runs))) return;
     Json results = Json::array();  // of every round

@@ -124,8 +124,7 @@ Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
 Value where(Builder& g, const Value& mask, const Value& x, float other);
 /// Instead of minus infinity: keeps fully masked rows free of NaN.
 inline constexpr float kLowest = std::numeric_limits<float>::lowest();
-/// relu, gelu, ...: [model] activation.
-Value activation(Builder& g, const Value& x);
+Value activation(Builder& g, const Value& x);  ///< relu, gelu, ...: [model] activation
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
