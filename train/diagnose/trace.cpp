@@ -222,8 +222,7 @@ std::string GradientFlow<T>::end_of(const Parameter<T>& parameter) const {
       }
     }
   }
-  if (!stops.empty()) return stops;
-  if (!cut.empty()) return cut;
+  if (!stops.empty() || !cut.empty()) return stops.empty() ? cut : stops;
   return last == start ? "no op reads it" : "the loss does not depend on " + made_[last].name;
 }
 

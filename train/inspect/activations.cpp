@@ -11,10 +11,9 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/layers/module.hpp>
-
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
+#include <xgrad/layers/module.hpp>
 #include <xgrad/optim/groups.hpp>
 #include <xgrad/train/model/build.hpp>
 

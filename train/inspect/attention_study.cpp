@@ -7,11 +7,10 @@
 #include <string_view>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/module.hpp>
-
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/layers/module.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/inspect/activations.hpp>

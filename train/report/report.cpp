@@ -337,15 +337,13 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
   for (const RunGroup& group : groups) {
     best.push_back(look_at(best_run(group), heads, best.size()));
   }
-  const std::string title =
-      "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
-                                    : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
+  const auto references = groups.size() == 1 ? best[0].found.references : std::vector<Row>{};
+  const std::string all = fmt::format("{}, {} runs", tasks_of(runs), runs.size());
+  const std::string title = "xgrad: " + (runs.size() == 1 ? escape(runs[0].name) : all);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
-         header(runs, groups.size()) +
-         results_section(groups,
-                         groups.size() == 1 ? best[0].found.references : std::vector<Row>{}) +
+         header(runs, groups.size()) + results_section(groups, references) +
          curves_section(groups) + settings_section(groups) + details(groups, best) +
          "</body>\n</html>\n";
 }

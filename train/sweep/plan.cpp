@@ -30,8 +30,6 @@ namespace xgrad {
 
 namespace {
 
-using detail::Descriptor;
-
 // Draws `count` different settings, or all if there are fewer, and keeps their order.
 std::vector<Setting> drawn(const std::vector<Setting>& settings, std::size_t count,
                            std::uint64_t seed) {
@@ -40,7 +38,7 @@ std::vector<Setting> drawn(const std::vector<Setting>& settings, std::size_t cou
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rng.uniform(i); });
   order.resize(std::min(count, order.size()));
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<Setting> chosen;
   for (const std::size_t i : order) chosen.push_back(settings[i]);
   return chosen;
@@ -189,8 +187,8 @@ void check_claims_work(const std::string& folder) {
   const Folder place(folder);
   const std::string name = std::string(".locks-") + host + "-" + std::to_string(::getpid()),
                     path = place.path_of(name);
-  const Descriptor first = place.open(name, O_WRONLY | O_CREAT),
-                   second = place.open(name, O_WRONLY);
+  const detail::Descriptor first = place.open(name, O_WRONLY | O_CREAT),
+                           second = place.open(name, O_WRONLY);
   place.remove(name);
   check<IoError>(first.lock(path) && !second.lock(path), folder,
                  ": locks of files have no effect here", kAdvice);
