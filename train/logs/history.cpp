@@ -10,7 +10,7 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 

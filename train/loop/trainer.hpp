@@ -18,7 +18,7 @@
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/diagnose/dead_gradients.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>

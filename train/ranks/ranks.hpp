@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <xgrad/autograd/range.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 

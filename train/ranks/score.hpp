@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {

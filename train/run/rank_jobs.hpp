@@ -10,7 +10,7 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 #include <xgrad/train/ranks/score.hpp>
 
 namespace xgrad {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include <xgrad/train/diagnose/replay.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 #include "support/checkpoints.hpp"

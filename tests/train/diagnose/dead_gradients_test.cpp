@@ -1,5 +1,5 @@
 // [train] dead_gradients_every: a run ends when no gradient reaches a parameter.
-#include <xgrad/train/diagnose/dead_gradients.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/diagnose/replay.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include "support/checkpoints.hpp"
 #include "support/errors.hpp"
