@@ -15,8 +15,6 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kSuffix = ".h5";
 constexpr std::size_t kFewest = 2;
@@ -26,7 +24,7 @@ constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
 // A run that was stopped during a validation overwrites its checkpoint after that validation, and
 // lists only the second one.
-void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
+static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
   if (checkpoint.state.contains(kOwesValidation)) return;
   const fs::path beside = path.parent_path();
   const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
@@ -40,14 +38,13 @@ void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
 }
 
 // Whether a file has this digest. Nothing is removed because of a file that cannot be read.
-bool has_digest(const Folder& directory, const std::string& name, const std::string& digest) try {
+static bool has_digest(const Folder& directory, const std::string& name,
+                       const std::string& digest) try {
   const InputFile file = directory.input(name);
   return to_hex(sha256(file, file.size())) == digest;
 } catch (const IoError&) {
   return false;
 }
-
-}  // namespace
 
 CheckpointKind kind_of(const Checkpoint& checkpoint) {
   return checkpoint.state.contains("fault") ? CheckpointKind::failed_step

@@ -14,20 +14,18 @@
 
 namespace xgrad {
 
-namespace {
-
 using Lines = std::vector<std::string>;
 
 // Maps numbers to integers in the same order: neighbours differ by 1, and both zeros are 0.
 template <class T>
-std::int64_t place_of(T x) {
+static std::int64_t place_of(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   const Bits bits = std::bit_cast<Bits>(x);
   return bits < 0 ? std::int64_t(std::numeric_limits<Bits>::min()) - bits : std::int64_t(bits);
 }
 
 template <class T>
-std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
+static std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
   std::size_t count = 0;
   double largest = 0;
   std::uint64_t ulps = 0;
@@ -44,7 +42,7 @@ std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
                      largest, ulps);
 }
 
-std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
+static std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
   return std::visit(
       [&b]<class T>(const Tensor<T>& x) -> std::string {
         const auto* y = std::get_if<Tensor<T>>(&b);
@@ -57,8 +55,8 @@ std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
       a);
 }
 
-void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
-                 const std::vector<NamedTensor>& b, Lines& lines) {
+static void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
+                        const std::vector<NamedTensor>& b, Lines& lines) {
   std::map<std::string, const AnyTensor*> others;
   for (const NamedTensor& t : b) others[t.name] = &t.tensor;
   for (const NamedTensor& t : a) {
@@ -72,7 +70,7 @@ void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
   }
 }
 
-void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+static void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   const auto text_of = [](const Checkpoint& c, const std::string& name) -> std::string {
     const auto found = c.state.find(name);
     if (found == c.state.end()) return "nothing";
@@ -90,7 +88,7 @@ void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   }
 }
 
-void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+static void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   if (a.config == b.config) return;
   const auto read = [](const Checkpoint& c) {
     return parse_config(c.config, "config", {}, ConfigWriter::xgrad);
@@ -99,8 +97,6 @@ void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   for (const ConfigDifference& key : keys) lines.push_back("config " + to_string(key));
   if (keys.empty()) lines.push_back("config: the same keys, written differently");
 }
-
-}  // namespace
 
 Lines differences(const Checkpoint& a, const Checkpoint& b) {
   Lines lines;

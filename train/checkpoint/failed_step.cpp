@@ -9,11 +9,9 @@
 
 namespace xgrad {
 
-namespace {
-
 // Calls `call` with the name and place of each tensor of a batch.
 template <class Call>
-void for_each_tensor(Batch& batch, const Call& call) {
+static void for_each_tensor(Batch& batch, const Call& call) {
   call("ids", batch.ids);
   call("targets", batch.targets);
   call("features", batch.features);
@@ -31,7 +29,7 @@ void for_each_tensor(Batch& batch, const Call& call) {
 // Casts the stored numbers, after checking that whole ones are in the range of their type, and
 // those of a mask 0 or 1.
 template <class T>
-Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
+static Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
   const auto* from = std::get_if<Tensor<double>>(&stored);
   check<CheckpointError>(from != nullptr, name, " has the wrong type");
   if constexpr (std::is_integral_v<T>) {
@@ -46,8 +44,6 @@ Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
   }
   return cast<T>(*from);
 }
-
-}  // namespace
 
 // Numbers are stored as double, which is exact.
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,

@@ -12,13 +12,11 @@
 
 namespace xgrad {
 
-namespace {
-
 // The kinds of averaged weights, which start their names: of train.ema and of train.swa_start.
 constexpr std::array kAverages = {"ema.", "swa."};
 
 // The name of the parameter of which this state is the average; empty if it is none.
-std::string_view averaged(std::string_view name) {
+static std::string_view averaged(std::string_view name) {
   for (const std::string_view kind : kAverages) {
     if (name.starts_with(kind)) return name.substr(kind.size());
   }
@@ -30,14 +28,14 @@ constexpr const char* kScalarName = "float32";
 template <>
 constexpr const char* kScalarName<double> = "float64";
 
-const char* scalar_of(const AnyTensor& tensor) {
+static const char* scalar_of(const AnyTensor& tensor) {
   return std::visit([]<class T>(const Tensor<T>&) { return kScalarName<T>; }, tensor);
 }
 
 using Shapes = std::vector<std::pair<std::string, Shape>>;
 
 template <class T>
-Shapes shapes_of(const Parameters<T>& parameters) {
+static Shapes shapes_of(const Parameters<T>& parameters) {
   Shapes shapes;
   for (const Parameter<T>& p : parameters) shapes.emplace_back(p.name, p.value().shape());
   return shapes;
@@ -46,8 +44,8 @@ Shapes shapes_of(const Parameters<T>& parameters) {
 /// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
 /// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
 /// state"; `source` is where the tensors were found.
-std::string misfits(const char* kind, const std::vector<NamedTensor>& found, const char* source,
-                    const Shapes& wanted, const char* scalar) {
+static std::string misfits(const char* kind, const std::vector<NamedTensor>& found,
+                           const char* source, const Shapes& wanted, const char* scalar) {
   std::string text;
   const auto add = [&](const char* what, const std::string& name, const std::string& detail = "") {
     text += std::string("\n  ") + what + " " + kind + " " + name + detail;
@@ -75,14 +73,12 @@ std::string misfits(const char* kind, const std::vector<NamedTensor>& found, con
 }
 
 template <class T>
-void copy(const std::vector<NamedTensor>& weights, const Parameters<T>& parameters) {
+static void copy(const std::vector<NamedTensor>& weights, const Parameters<T>& parameters) {
   for (const NamedTensor& t : weights) {
     T* to = parameters.at(t.name).mutable_value().data();
     std::visit([to](const auto& from) { std::copy_n(from.data(), from.size(), to); }, t.tensor);
   }
 }
-
-}  // namespace
 
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters) {

@@ -152,10 +152,8 @@ bool is_read(const ConfigKey& key, const Config& config) {
 }
 
 // Suggestions for names that are unknown.
-namespace {
-
 // Translates key names of other libraries.
-const std::string& translated(const std::string& key) {
+static const std::string& translated(const std::string& key) {
   static const std::map<std::string, std::string, std::less<>> words = {
       {"batch_size", "batch"},
       {"betas", "beta1"},
@@ -183,17 +181,17 @@ const std::string& translated(const std::string& key) {
   return found == words.end() ? key : found->second;
 }
 
-std::string did_you_mean(const std::string& what) {
+static std::string did_you_mean(const std::string& what) {
   return "; did you mean " + what + "?";
 }
 
-std::string choose_from(const std::vector<std::string>& names) {
+static std::string choose_from(const std::vector<std::string>& names) {
   return names.empty() ? "" : "; there are " + joined(names);
 }
 
 // The name closest to the word, or one that is a prefix of the word or has it as a prefix; empty if
 // there is none.
-std::string meant(std::string word, const std::vector<std::string>& names) {
+static std::string meant(std::string word, const std::vector<std::string>& names) {
   // No name is longer, and the distance takes quadratic time.
   word.resize(std::min<std::size_t>(word.size(), 64));
   const std::string near = nearest(word, names);
@@ -204,8 +202,6 @@ std::string meant(std::string word, const std::vector<std::string>& names) {
   }
   return "";
 }
-
-}  // namespace
 
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys) {

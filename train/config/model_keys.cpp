@@ -22,14 +22,12 @@ const std::vector<Preset>& model_presets() {
   return presets;
 }
 
-namespace {
-
 using M = ModelConfig;
 
 constexpr SectionKeys<M> key{"model", [](Config& c) -> M& { return c.model; }};
 
 // The row of model.preset. A Config stores the values that a preset sets, not its name.
-ConfigKey preset_key() {
+static ConfigKey preset_key() {
   std::string help = "Sets other defaults for this section.";
   std::vector<std::string> names = {"none"};
   for (const Preset& preset : model_presets()) {
@@ -59,7 +57,7 @@ ConfigKey preset_key() {
 }
 
 // Keys for the kind of model, its sizes and its layers.
-Keys layer_keys() {
+static Keys layer_keys() {
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
       preset_key(),
@@ -96,7 +94,7 @@ Keys layer_keys() {
 }
 
 // Keys for positions, input, output, projections and initial weights.
-Keys input_keys() {
+static Keys input_keys() {
   return {
       key("positions", &M::positions,
           {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
@@ -151,7 +149,7 @@ Keys input_keys() {
 }
 
 // Keys for attention masks, scores and weights.
-Keys attention_keys() {
+static Keys attention_keys() {
   return {
       key("mask", &M::mask, {"none", "causal", "adjacency"},
           "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
@@ -177,8 +175,6 @@ Keys attention_keys() {
 // Keys that count for every kind of model. All others are for built-in kinds, and for those of the
 // program that name them.
 constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict", "init_noise"};
-
-}  // namespace
 
 Keys model_keys() {
   Keys keys = all_of({layer_keys(), input_keys(), attention_keys()});

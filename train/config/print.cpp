@@ -1,7 +1,9 @@
 // A config as TOML, and its keys as text, as words to complete and as a JSON Schema (draft 7).
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
@@ -30,21 +32,18 @@ struct Line {
 void add_task_options(const Config& config, std::vector<Line>& lines) {
   const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
   Options rest = config.task_options;
+  const auto add = [&](const Options::node_type& option) {
+    if (option) lines.push_back({"task", option.key(), to_literal(option.mapped())});
+  };
   if (entry != tasks().end()) {
-    for (const OptionSpec& spec : entry->options) {
-      const auto found = rest.find(spec.name);
-      if (found == rest.end()) continue;
-      lines.push_back({"task", spec.name, to_literal(found->second)});
-      rest.erase(found);
-    }
+    for (const OptionSpec& spec : entry->options) add(rest.extract(spec.name));
   }
-  for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
+  while (!rest.empty()) add(rest.extract(rest.begin()));
 }
 
 // One line per group, without keys at their defaults.
 std::string groups_literal(const std::vector<ParameterGroup>& groups) {
-  if (groups.empty()) return "";
-  std::string text = "[";
+  std::string text;
   for (const ParameterGroup& group : groups) {
     std::vector<std::string> settings;
     for (const GroupKey& key : detail::group_keys()) {
@@ -53,7 +52,7 @@ std::string groups_literal(const std::vector<ParameterGroup>& groups) {
     }
     text += "\n  {" + joined(settings) + "},";
   }
-  return text + "\n]";
+  return text.empty() ? "" : "[" + text + "\n]";
 }
 
 std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
@@ -128,16 +127,15 @@ std::string suggestion(const std::string& key_or_section) {
 
 // Adds minimum and maximum. A bound from above() or below() becomes the number that it excludes.
 void add_bounds(Json& schema, const OptionSpec& spec, bool integer) {
-  const auto add = [&](const char* inclusive, const char* exclusive, double bound,
-                       double outwards) {
-    if (std::isinf(bound)) return;
+  for (const auto& [inclusive, exclusive, bound, outwards] :
+       {std::tuple("minimum", "exclusiveMinimum", spec.min, -HUGE_VAL),
+        std::tuple("maximum", "exclusiveMaximum", spec.max, HUGE_VAL)}) {
+    if (std::isinf(bound)) continue;
     const double next = std::nextafter(bound, outwards);
     const bool open = std::round(bound) != bound && std::round(next) == next;
     const double number = open ? next : bound;
     schema[open ? exclusive : inclusive] = integer ? Json(std::int64_t(number)) : Json(number);
-  };
-  add("minimum", "exclusiveMinimum", spec.min, -HUGE_VAL);
-  add("maximum", "exclusiveMaximum", spec.max, HUGE_VAL);
+  }
 }
 
 // The schema of one value.
@@ -243,31 +241,24 @@ std::string to_string(const ConfigDifference& difference) {
 }
 
 std::vector<ConfigDifference> differences(const Config& a, const Config& b) {
-  const std::vector<Line> before = lines_of(a, false), after = lines_of(b, false);
-  const auto find = [](const std::vector<Line>& lines, const Line& like) {
-    return std::ranges::find_if(lines, [&](const Line& line) {
-      return line.section == like.section && line.key == like.key;
-    });
-  };
-  const auto literal_of = [&](const std::vector<Line>& lines, const Line& like) {
-    const auto found = find(lines, like);
-    return found == lines.end() ? "" : found->literal;
-  };
-  const auto shown = [](std::string text) {
-    std::erase(text, '\n');
-    return text.empty() ? "nothing" : text;
-  };
-  std::vector<ConfigDifference> result;
-  std::vector<Line> all = before;  // and keys that only b's task or optimizer has
-  for (const Line& line : after) {
-    if (find(before, line) == before.end()) all.push_back(line);
+  std::vector<ConfigDifference> found;
+  for (const Line& line : lines_of(a, false)) {
+    found.push_back({line.section + "." + line.key, line.literal, ""});
   }
-  for (const Line& line : all) {
-    const std::string old = literal_of(before, line), now = literal_of(after, line);
-    if (old == now) continue;
-    result.push_back({line.section + "." + line.key, shown(old), shown(now)});
+  for (const Line& line : lines_of(b, false)) {  // and keys that only b's task or optimizer has
+    const std::string key = line.section + "." + line.key;
+    auto place = std::ranges::find(found, key, &ConfigDifference::key);
+    if (place == found.end()) place = found.insert(place, {key, "", ""});
+    place->after = line.literal;
   }
-  return result;
+  std::erase_if(found, [](const ConfigDifference& d) { return d.before == d.after; });
+  for (ConfigDifference& difference : found) {
+    for (std::string* text : {&difference.before, &difference.after}) {
+      std::erase(*text, '\n');
+      if (text->empty()) *text = "nothing";
+    }
+  }
+  return found;
 }
 
 std::vector<KeyValues> key_values() {
@@ -275,18 +266,18 @@ std::vector<KeyValues> key_values() {
   const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
     auto found = std::ranges::find(all, key, &KeyValues::key);
     if (found == all.end()) found = all.insert(all.end(), {key, {}});
-    for (const std::string& value : values) {
-      if (!detail::contains(found->values, value)) found->values.push_back(value);
-    }
+    std::ranges::copy_if(values, std::back_inserter(found->values), [&](const std::string& value) {
+      return !detail::contains(found->values, value);
+    });
   };
-  const auto values_of = [](const OptionSpec& spec) {
-    return std::holds_alternative<bool>(spec.fallback) ? std::vector<std::string>{"true", "false"}
-                                                       : spec.choices;
+  const auto add_key = [&](const std::string& key, const OptionSpec& spec) {
+    const bool flag = std::holds_alternative<bool>(spec.fallback);
+    add(key, flag ? std::vector<std::string>{"true", "false"} : spec.choices);
   };
-  for (const ConfigKey& key : detail::config_keys()) add(key.name(), values_of(key.spec));
+  for (const ConfigKey& key : detail::config_keys()) add_key(key.name(), key.spec);
   for (const TaskEntry& task : tasks()) {
     add("task.name", {task.name});
-    for (const OptionSpec& spec : task.options) add("task." + spec.name, values_of(spec));
+    for (const OptionSpec& spec : task.options) add_key("task." + spec.name, spec);
   }
   return all;
 }

@@ -6,14 +6,12 @@
 
 namespace xgrad::detail {
 
-namespace {
-
 using T = TrainConfig;
 
 constexpr const char* kBalanced = "balanced";
 
 // A list, or a word.
-ConfigKey class_weights_key() {
+static ConfigKey class_weights_key() {
   ConfigKey own;
   own.section = "train";
   own.get = [](const Config& config) -> std::optional<OptionValue> {
@@ -38,7 +36,7 @@ ConfigKey class_weights_key() {
 }
 
 // Keys of [train] about steps: their number, batches and loss.
-Keys step_keys() {
+static Keys step_keys() {
   const SectionKeys<T> key{"train", [](Config& c) -> T& { return c.train; }};
   return {
       key("steps", &T::steps, between(0, kMany),
@@ -82,7 +80,7 @@ Keys step_keys() {
 }
 
 // The other keys of [train]: evaluation, saving, limits and execution.
-Keys run_keys() {
+static Keys run_keys() {
   const SectionKeys<T> key{"train", [](Config& c) -> T& { return c.train; }};
   return {
       key("seed", &T::seed, at_least(0),
@@ -127,8 +125,6 @@ Keys run_keys() {
           "operands of matrix products are rounded to bfloat16."),
   };
 }
-
-}  // namespace
 
 Keys train_keys() {
   Keys keys = all_of({step_keys(), run_keys()});

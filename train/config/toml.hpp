@@ -47,6 +47,8 @@ struct Assignment {
   std::string section, key;  ///< section is empty for a key outside of every section
   ParsedValue value;
   Place key_place, value_place;
+
+  std::string name() const { return section + "." + key; }
 };
 
 /// A problem and its place; `key` may be empty.

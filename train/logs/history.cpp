@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 using State = RunHistory::State;
 
-namespace {
-
 constexpr std::string_view kFailed = "failed: ";
 
 constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
@@ -27,7 +25,7 @@ constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
 using Rows = std::vector<const MetricsRow*>;
 
 // `error`: whether to add the standard errors over the rows.
-MetricsRow mean_of(const Rows& rows, bool error) {
+static MetricsRow mean_of(const Rows& rows, bool error) {
   MetricsRow mean{rows[0]->step, rows[0]->split, {}};
   for (const auto& [name, first] : rows[0]->numbers) {
     RatioMean over_runs;
@@ -41,11 +39,11 @@ MetricsRow mean_of(const Rows& rows, bool error) {
   return mean;
 }
 
-bool has_several(const RunGroup& group) {
+static bool has_several(const RunGroup& group) {
   return group.runs.size() > 1;
 }
 
-void average(RunGroup& group, const std::string& split) {
+static void average(RunGroup& group, const std::string& split) {
   Rows last;
   std::map<std::uint64_t, Rows> at;  // step
   for (const RunHistory* run : group.averaged()) {
@@ -65,7 +63,7 @@ void average(RunGroup& group, const std::string& split) {
   }
 }
 
-void name(std::vector<RunGroup>& groups) {
+static void name(std::vector<RunGroup>& groups) {
   const auto settings = settings_of(groups);
   std::map<std::string, std::size_t> uses;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -86,7 +84,7 @@ void name(std::vector<RunGroup>& groups) {
 }
 
 // The last nonempty line.
-std::string last_line(const Folder& folder, const std::string& name) {
+static std::string last_line(const Folder& folder, const std::string& name) {
   std::string last;
   if (!folder.holds(name)) return last;
   Lines lines(folder.input(name));
@@ -95,8 +93,6 @@ std::string last_line(const Folder& folder, const std::string& name) {
   }
   return last;
 }
-
-}  // namespace
 
 const MetricsRow* RunHistory::last(const std::string& split) const {
   const auto found = std::find_if(rows.rbegin(), rows.rend(),

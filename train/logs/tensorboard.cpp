@@ -23,8 +23,6 @@
 
 namespace xgrad {
 
-namespace {
-
 using Event = events::Event;
 using Value = events::Summary::Value;
 
@@ -42,12 +40,12 @@ constexpr auto kCrc32c = [] {
 }();
 
 template <class Number>
-std::string bytes_of(Number x) {
+static std::string bytes_of(Number x) {
   return std::string(reinterpret_cast<const char*>(&x), sizeof x);
 }
 
 // A name that TensorBoard recognises. Its number distinguishes files of one process and second.
-std::string new_name() {
+static std::string new_name() {
   static int number = 0;
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
@@ -55,7 +53,7 @@ std::string new_name() {
          std::to_string(::getpid()) + "." + std::to_string(number++);
 }
 
-const std::vector<double>& all_limits() {
+static const std::vector<double>& all_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> all{0, std::numeric_limits<double>::max()};
     for (double x = 1e-12; x < 1e20; x *= 1.1) all.push_back(x);
@@ -66,20 +64,20 @@ const std::vector<double>& all_limits() {
   return limits;
 }
 
-double now() {
+static double now() {
   using Seconds = std::chrono::duration<double>;
   return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Event event_of(std::uint64_t step) {
+static Event event_of(std::uint64_t step) {
   Event event;
   event.set_wall_time(now());
   event.set_step(std::int64_t(step));
   return event;
 }
 
-Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
-                 const std::string& content = "") {
+static Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
+                        const std::string& content = "") {
   Value& value = *event.mutable_summary()->add_value();
   value.set_tag(tag);
   if (plugin.empty()) return value;
@@ -90,13 +88,13 @@ Value& add_value(Event& event, const std::string& tag, const std::string& plugin
 }
 
 // Four leading spaces make a line of Markdown code.
-std::string as_code(const std::string& text) {
+static std::string as_code(const std::string& text) {
   std::string code = "    ";
   for (const char c : text) code += c == '\n' ? std::string("\n    ") : std::string(1, c);
   return code;
 }
 
-void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
+static void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
   const auto* integer = std::get_if<std::int64_t>(&from);
   if (const auto* truth = std::get_if<bool>(&from)) {
     info.set_type(events::HParamInfo::BOOL);
@@ -112,7 +110,7 @@ void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Va
 }
 
 // The settings that determine the result of a run, and the tags of the scalars to compare runs by.
-void add_settings(const Config& config, Event& event) {
+static void add_settings(const Config& config, Event& event) {
   events::HParamsPluginData experiment, start;
   const auto add = [&](const std::string& name, const OptionValue& value) {
     events::HParamInfo& info = *experiment.mutable_experiment()->add_hparam_infos();
@@ -133,7 +131,7 @@ void add_settings(const Config& config, Event& event) {
 }
 
 template <class T>
-void add_histogram(Event& event, const std::string& tag, const Tensor<T>& numbers) {
+static void add_histogram(Event& event, const std::string& tag, const Tensor<T>& numbers) {
   const Histogram from = histogram(numbers.data(), numbers.size());
   events::Histogram& to = *add_value(event, tag).mutable_histo();
   to.set_min(from.min);
@@ -144,8 +142,6 @@ void add_histogram(Event& event, const std::string& tag, const Tensor<T>& number
   to.mutable_bucket_limit()->Add(from.limits.begin(), from.limits.end());
   to.mutable_bucket()->Add(from.counts.begin(), from.counts.end());
 }
-
-}  // namespace
 
 std::uint32_t masked_crc32c(const std::string& bytes) {
   std::uint32_t crc = ~std::uint32_t{0};

@@ -15,31 +15,30 @@
 
 namespace xgrad {
 
-namespace {
-
 // Leaves out the sign of NaN, which depends on the processor.
-std::string number_text(double x) {
+static std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
 
 // Describes the first NaN or infinity of a tensor, which is a run of one of this shape from element
 // `first` on; empty if there is none.
 template <class T>
-std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
-                       std::size_t first = 0) {
+static std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
+                              std::size_t first = 0) {
   const auto at = first_not_finite(x);
   if (!at) return "";
   return fmt::format("{}{} of {} is {}", name, index_text(shape, first + *at), to_string(shape),
                      number_text(double(x.data()[*at])));
 }
 
-std::string with_others(const std::string& name, std::size_t others) {
+static std::string with_others(const std::string& name, std::size_t others) {
   return others == 0 ? name : fmt::format("{} and {} more", name, others);
 }
 
 // A line for each op at which gradients end: "NAME and 3 more: op 6 relu ...".
 template <class T>
-std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Parameter<T>*>& dead) {
+static std::string ends_of(const GradientFlow<T>& flow,
+                           const std::vector<const Parameter<T>*>& dead) {
   std::string text;
   std::vector<std::string> ends;
   for (const Parameter<T>* p : dead) ends.push_back(flow.end_of(*p));
@@ -51,8 +50,6 @@ std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Paramet
   }
   return text;
 }
-
-}  // namespace
 
 template <class T>
 std::string Trainer<T>::failure_of_parameters() const {

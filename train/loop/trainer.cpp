@@ -15,29 +15,25 @@
 
 namespace xgrad {
 
-namespace {
-
 // A step of the curriculum takes a step's micro-batches.
-Curriculum curriculum_of(const TrainConfig& config) {
+static Curriculum curriculum_of(const TrainConfig& config) {
   return {config.curriculum_start, config.curriculum_steps * config.accumulate, config.accumulate};
 }
 
-std::uint64_t planned_evaluation(const TrainConfig& config) {
+static std::uint64_t planned_evaluation(const TrainConfig& config) {
   if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
 }
 
-std::size_t max_length(const Batch& batch) {
+static std::size_t max_length(const Batch& batch) {
   if (batch.ids.dimension() == 2) return batch.ids.shape()[1];
   return batch.features.dimension() == 3 ? batch.features.shape()[1] : 0;
 }
 
-std::size_t count_tokens(const Batch& batch) {
+static std::size_t count_tokens(const Batch& batch) {
   if (!batch.mask) return batch.size * std::max<std::size_t>(1, max_length(batch));
   return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
 }
-
-}  // namespace
 
 template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,

@@ -10,21 +10,19 @@
 
 namespace xgrad {
 
-namespace {
-
 constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
 // Smaller buckets, or more of them, cost more for their number than they gain by an early start.
 constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
 template <class T>
-void add(T* to, const T* from, std::size_t n) {
+static void add(T* to, const T* from, std::size_t n) {
   parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) to[i] += from[i];
   });
 }
 
 // Buckets end behind tensors, at the next block.
-std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
+static std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
   const std::size_t blocks = (row.size() + kBlock - 1) / kBlock;
   const std::size_t least = std::max({ranks, kLeastBlocks, blocks / kMostBuckets}) * kBlock;
   std::vector<Range> buckets{{0, row.size()}};
@@ -39,12 +37,12 @@ std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ran
 
 // The number of the part of a bucket that belongs to a rank. Every other bucket has them in
 // reverse: a tensor that goes on from one bucket into the next then has one run in each slice.
-std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
+static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
   return bucket % 2 == 0 ? rank : ranks - 1 - rank;
 }
 
 // Parts of whole blocks, so that the norm adds the same sums of blocks for any number of ranks.
-ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
+static ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
   ModelPart slice;
   std::size_t extra = 0;  // blocks that do not go round go to the ranks in turn
   for (std::size_t b = 0; b < buckets.size(); ++b) {
@@ -63,8 +61,6 @@ ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::siz
   }
   return slice;
 }
-
-}  // namespace
 
 template <class T>
 GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks)

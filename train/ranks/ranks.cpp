@@ -7,13 +7,11 @@
 
 namespace xgrad {
 
-namespace {
-
-Ranks* current = nullptr;
+static Ranks* current = nullptr;
 
 // Gathers lists whose lengths the other ranks do not know. Returns the range of each rank.
 template <class List>
-std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
+static std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
   std::vector<Range> of_rank;
   std::size_t end = 0;
   for (const std::size_t size : gather_all(ranks, own.size())) {
@@ -25,8 +23,6 @@ std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
   ranks.gather(all.data(), of_rank, sizeof(typename List::value_type));
   return of_rank;
 }
-
-}  // namespace
 
 Ranks& alone() {
   static Ranks alone;

@@ -14,15 +14,9 @@
 
 namespace xgrad {
 
-namespace {
-
 constexpr const char *kMetrics = "metrics.jsonl", *kCsv = "metrics.csv";
 
-bool owes_validation(const Checkpoint& checkpoint) {
-  return checkpoint.state.contains(kOwesValidation);
-}
-
-MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
+static MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
   MetricsRow row = metrics_row(report.step, "train", report.metrics);
   row.numbers.emplace_back("lr", report.lr);
   row.numbers.emplace_back("grad_norm", report.grad_norm);
@@ -30,8 +24,6 @@ MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
   if (config.curriculum_start > 0) row.numbers.emplace_back("max_length", report.max_length);
   return row;
 }
-
-}  // namespace
 
 RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
                          std::uint64_t step, std::uint64_t total, Console& console,
@@ -54,12 +46,8 @@ RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const Run
 void RunRecorder::on_step(const StepReport& report) {
   tokens_ += report.tokens;
   ++steps_;
-  shown_ = {report.step,
-            total_,
-            report.loss,
-            report.lr,
-            double(tokens_) / elapsed(),
-            elapsed() / double(steps_) * double(total_ - report.step)};
+  const double left = elapsed() / double(steps_) * double(total_ - report.step);
+  shown_ = {report.step, total_, report.loss, report.lr, double(tokens_) / elapsed(), left};
   console_.progress(shown_);
   if (report.metrics.loss.count() > 0) {
     log(kMetrics, training_row(config_.train, report));
@@ -85,8 +73,9 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   const Folder& folder = run_.checkpoints();
   const std::string name = checkpoint_name(checkpoint.step);
   const DigestedFile file = to_hdf5_file(checkpoint);
-  if (!owes_validation(checkpoint)) add_to_manifest(folder, name, file.sha256);
-  const bool owed = folder.holds(name) && owes_validation(read_checkpoint(folder.input(name)));
+  const auto owes = [](const Checkpoint& saved) { return saved.state.contains(kOwesValidation); };
+  if (!owes(checkpoint)) add_to_manifest(folder, name, file.sha256);
+  const bool owed = folder.holds(name) && owes(read_checkpoint(folder.input(name)));
   (owed ? publish_over : publish)(folder, name, file.bytes);
   prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
@@ -106,7 +95,7 @@ void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
   console_.line(line);
   run_.folder().append("log.txt", line);
   if (step < report.step) {
-    for (const std::string file : {kMetrics, "timing.jsonl", kDigests}) {
+    for (const char* file : {kMetrics, "timing.jsonl", kDigests}) {
       const std::string moved = run_.cut_back(file, step);
       if (!moved.empty()) run_.folder().append("log.txt", moved);
     }
@@ -139,19 +128,10 @@ void RunRecorder::on_stop_of(std::size_t rank) {
   told_to_stop_ = true;
 }
 
-// train.max_seconds does not end an evaluation early: one that takes longer would never complete.
-bool RunRecorder::break_off() {
-  return signals_.stop() != 0;
-}
-
 int RunRecorder::stop_signal() const {
   const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
   if (signals_.stop() != 0) return signals_.stop();
   return told_to_stop_ ? SIGTERM : late ? SIGALRM : 0;
-}
-
-double RunRecorder::elapsed() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
@@ -170,6 +150,7 @@ std::string RunRecorder::csv_row(const MetricsRow& row) const {
   return csv_line(cells);
 }
 
+// Writes metrics.csv from metrics.jsonl.
 void RunRecorder::renew_csv() const {
   if (!config_.log_csv) return;
   std::vector<std::string> header = {"step", "split"};

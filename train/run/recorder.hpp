@@ -17,6 +17,8 @@ namespace xgrad {
 /// The callbacks of a run in its directory. All except on_fatal_step() throw IoError if a file
 /// cannot be written.
 class RunRecorder final : public TrainerHooks {
+  using Clock = std::chrono::steady_clock;
+
  public:
   /// Adds weights and attention maps of a step to a board.
   using Look = std::function<void(std::uint64_t step, TensorBoard& board)>;
@@ -33,11 +35,11 @@ class RunRecorder final : public TrainerHooks {
   void on_failed_step(const StepReport& report, std::uint64_t step) override;
   void on_fatal_step(const Checkpoint& failed) override;
   bool stop() override;
-  bool break_off() override;
+  // train.max_seconds does not end an evaluation: one that takes longer would never complete.
+  bool break_off() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
   void on_stop_of(std::size_t rank) override;
 
-  /// Adds the row of the test split.
   void on_test(const MetricsRow& row);
 
   /// Text that says where the failed step that ended the run is stored.
@@ -45,14 +47,11 @@ class RunRecorder final : public TrainerHooks {
   /// The signal that requested a stop: SIGALRM for train.max_seconds, SIGTERM for a hook; 0: none.
   int stop_signal() const;
   /// Seconds since construction.
-  double elapsed() const;
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void log(const std::string& file, const MetricsRow& row);
   std::string csv_row(const MetricsRow& row) const;
-  // Writes metrics.csv from metrics.jsonl, if [log] csv is set.
   void renew_csv() const;
 
   const Config& config_;

@@ -1,6 +1,7 @@
 // The table of results of `xgrad check`.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct ConfigResult {
   Baseline baseline = {};              ///< baselines on the data of the first seed
 
   /// Whether all runs completed and all claims are true.
-  bool holds() const;
+  bool holds() const { return failure.empty() && std::ranges::all_of(outcomes, &Outcome::holds); }
 };
 
 /// A mean and half the width of its 95 % confidence interval.

@@ -1,6 +1,7 @@
 // Session: trains in a run directory, with logs, checkpoints, console, hooks and checks of claims.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -78,7 +79,7 @@ struct Outcome {
   std::string directory = {};          ///< directory of the run
 
   /// Whether all claims are true.
-  bool holds() const;
+  bool holds() const { return std::ranges::all_of(verdicts, &Verdict::holds); }
 };
 
 /// Options of a session.
