@@ -29,9 +29,9 @@ static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path
   const fs::path beside = path.parent_path();
   const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
   const auto listed = manifest.find(path.filename().string());
-  if (listed == manifest.end() || listed->second == checkpoint.sha256) return;
-  detail::fail<UnsavedError>(
-      path.string(), kUnsaved, ": its SHA-256 is not the one that ", kManifest,
+  check<UnsavedError>(
+      listed == manifest.end() || listed->second == checkpoint.sha256, path.string(), kUnsaved,
+      ": its SHA-256 is not the one that ", kManifest,
       " lists; put the saved file back, or move this one out of the directory to go on from an "
       "earlier checkpoint. If you changed it on purpose, remove its line from ",
       kManifest);
@@ -77,10 +77,9 @@ void add_to_manifest(const Folder& directory, const std::string& name, const std
 
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line) {
   const std::size_t name = kDigest + kBetween.size();
-  if (line.size() <= name || line.substr(kDigest, kBetween.size()) != kBetween ||
-      line.find_first_not_of("0123456789abcdef") != kDigest) {
-    return std::nullopt;
-  }
+  const bool good = line.size() > name && line.substr(kDigest, kBetween.size()) == kBetween &&
+                    line.find_first_not_of("0123456789abcdef") == kDigest;
+  if (!good) return std::nullopt;
   return std::pair<std::string, std::string>(line.substr(name), line.substr(0, kDigest));
 }
 
@@ -193,29 +192,27 @@ void check_is_run(const Folder& folder) {
 
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
                   PassOver which) {
-  FoundRun source;
+  std::string directory;
   SavedCheckpoint saved;
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
     check_is_run(folder);
-    source.directory = path;
+    directory = path;
     saved = latest_checkpoint({folder, "checkpoints"}, which);
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
                    ": no such run directory or checkpoint");
     saved = load_checkpoint(path);
     const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
-    if (folder.filename() == "checkpoints" &&
-        fs::exists(status_of(folder.parent_path() / "config.toml"))) {
-      source.directory = fs::proximate(folder.parent_path()).string();
+    const fs::path run = folder.parent_path();
+    if (folder.filename() == "checkpoints" && fs::exists(status_of(run / "config.toml"))) {
+      directory = fs::proximate(run).string();
     }
   }
-  source.config =
+  Config config =
       parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
-  source.file = saved.file;
-  source.checkpoint = std::move(saved);
-  return source;
+  return {directory, saved.file, std::move(saved), std::move(config)};
 }
 
 }  // namespace xgrad

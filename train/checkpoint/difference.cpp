@@ -57,17 +57,17 @@ static std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
 
 static void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
                         const std::vector<NamedTensor>& b, Lines& lines) {
+  const auto add = [&](const std::string& name, const std::string& what) {
+    if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, name, what));
+  };
   std::map<std::string, const AnyTensor*> others;
   for (const NamedTensor& t : b) others[t.name] = &t.tensor;
   for (const NamedTensor& t : a) {
     const auto other = others.extract(t.name);
-    const std::string what =
-        other.empty() ? "only in the first" : how_tensors_differ(t.tensor, *other.mapped());
-    if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, t.name, what));
+    add(t.name,
+        other.empty() ? "only in the first" : how_tensors_differ(t.tensor, *other.mapped()));
   }
-  for (const auto& [name, tensor] : others) {
-    lines.push_back(fmt::format("{} {}: only in the second", kind, name));
-  }
+  for (const auto& [name, tensor] : others) add(name, "only in the second");
 }
 
 static void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
@@ -79,13 +79,12 @@ static void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   const auto add = [&](const std::string& name) {
     lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(a, name), text_of(b, name)));
   };
+  auto others = b.state;
   for (const auto& [name, value] : a.state) {
-    const auto other = b.state.find(name);
-    if (other == b.state.end() || other->second != value) add(name);
+    const auto other = others.extract(name);
+    if (other.empty() || other.mapped() != value) add(name);
   }
-  for (const auto& [name, value] : b.state) {
-    if (!a.state.contains(name)) add(name);
-  }
+  for (const auto& [name, value] : others) add(name);
 }
 
 static void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {

@@ -43,18 +43,17 @@ constexpr List kLists[] = {{&Checkpoint::parameters, "/trainer/parameters", "", 
 
 void check_name(const std::string& name) {
   const auto prints = [](char c) { return c > ' ' && c <= '~' && c != '/'; };
-  const bool parts = !name.empty() && name.front() != '.' && name.back() != '.' &&
-                     name.find("..") == std::string::npos;
-  check<CheckpointError>(
-      parts && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), prints), "'",
-      name, "' is not a valid name for an entry of a checkpoint");
+  const bool good = !name.empty() && name.size() <= kNameLimit && name.front() != '.' &&
+                    name.back() != '.' && name.find("..") == std::string::npos &&
+                    std::ranges::all_of(name, prints);
+  check<CheckpointError>(good, "'", name, "' is not a valid name for an entry of a checkpoint");
 }
 
 /// The group of a tensor and its name in it. A parameter's is its module, the part up to the last
 /// dot; others are grouped by the part up to the first one.
 std::pair<std::string, std::string> place_of(const List& list, const std::string& name) {
   check_name(name);
-  const bool parameter = *list.above == '\0';
+  const bool parameter = list.tensors == &Checkpoint::parameters;
   const std::size_t dot = parameter ? name.rfind('.') : name.find('.');
   check<CheckpointError>(dot != std::string::npos, "'", name, "' belongs to no ",
                          parameter ? "module" : "slot: it must be named SLOT.PARAMETER");
@@ -118,6 +117,7 @@ std::string write_image(const Checkpoint& checkpoint) {
   }
   Hdf5Writer file(bytes);
   Places places;
+  const bool finite = kind_of(checkpoint) == CheckpointKind::checkpoint;
   for (const List& list : kLists) {
     Names names;
     for (const NamedTensor& t : checkpoint.*list.tensors) names.push_back(t.name);
@@ -126,8 +126,7 @@ std::string write_image(const Checkpoint& checkpoint) {
     if (*list.above != '\0') file.group(list.above);
     if (list.tensors == &Checkpoint::parameters) write_modules(file, names);
     for (const auto& [name, tensor] : checkpoint.*list.tensors) {
-      const bool any = kind_of(checkpoint) == CheckpointKind::failed_step;
-      if (!any) check_finite<NumericError>(name, tensor);
+      if (finite) check_finite<NumericError>(name, tensor);
       file.tensor(path_of(list, name), tensor);
     }
     file.value(list.names, names.empty() ? "" : joined(names, "\n") + "\n");
@@ -158,10 +157,9 @@ void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_mi
                            group ? "group" : "dataset");
   }
   for (const auto& [path, dataset] : found) {
-    const bool state = dataset && path.starts_with(kStates);
-    const bool later = newer_minor && path.starts_with("/trainer/");
-    check<CheckpointError>(state || later || wanted.contains(path), path,
-                           " does not belong in a checkpoint");
+    const bool known = wanted.contains(path) || (dataset && path.starts_with(kStates)) ||
+                       (newer_minor && path.starts_with("/trainer/"));
+    check<CheckpointError>(known, path, " does not belong in a checkpoint");
   }
 }
 
@@ -180,17 +178,6 @@ Names read_names(const Hdf5Objects& objects, const std::string& path) {
   return names;
 }
 
-std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
-  std::map<std::string, StateValue> state;
-  for (const auto& [path, dataset] : objects) {
-    if (!dataset || !path.starts_with(kStates)) continue;
-    const std::string name = path.substr(kStates.size());
-    check_name(name);
-    check_state<CheckpointError>(name, state[name] = dataset->value());
-  }
-  return state;
-}
-
 Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   const Hdf5Objects objects = read_hdf5(sealed.payload);
   Places places{{"/", true}, {"/trainer", true}, {kState, true}};
@@ -206,7 +193,12 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   check<CheckpointError>(checkpoint.step == sealed.step, kStep, " is ", checkpoint.step,
                          ", but the seal says ", sealed.step);
   checkpoint.config = dataset_at(objects, kConfig).text();
-  checkpoint.state = read_state(objects);
+  for (const auto& [path, dataset] : objects) {
+    if (!dataset || !path.starts_with(kStates)) continue;
+    const std::string name = path.substr(kStates.size());
+    check_name(name);
+    check_state<CheckpointError>(name, checkpoint.state[name] = dataset->value());
+  }
   const CheckpointKind found = kind_of(checkpoint);
   check<CheckpointError>(
       found == wanted || wanted == CheckpointKind::any,

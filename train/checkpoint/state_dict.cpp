@@ -41,17 +41,21 @@ static Shapes shapes_of(const Parameters<T>& parameters) {
   return shapes;
 }
 
-/// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
-/// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
-/// state"; `source` is where the tensors were found.
+// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
+// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
+// state"; `source` is where the tensors were found.
 static std::string misfits(const char* kind, const std::vector<NamedTensor>& found,
                            const char* source, const Shapes& wanted, const char* scalar) {
   std::string text;
   const auto add = [&](const char* what, const std::string& name, const std::string& detail = "") {
     text += std::string("\n  ") + what + " " + kind + " " + name + detail;
   };
-  const auto has = [&](const std::string& theirs, const std::string& ours) {
-    return std::string(": ") + source + " has " + theirs + ", the model " + ours;
+  const auto differs = [&](const std::string& what, const std::string& name,
+                           const std::string& theirs, const std::string& ours) {
+    if (theirs == ours) return false;
+    add((what + " differs:").c_str(), name,
+        std::string(": ") + source + " has " + theirs + ", the model " + ours);
+    return true;
   };
   std::map<std::string, const AnyTensor*> unclaimed;
   for (const NamedTensor& t : found) {
@@ -61,11 +65,8 @@ static std::string misfits(const char* kind, const std::vector<NamedTensor>& fou
     const auto entry = unclaimed.extract(name);
     if (entry.empty()) {
       add("missing", name);
-    } else if (const AnyTensor& tensor = *entry.mapped(); shape_of(tensor) != shape) {
-      add("shape differs:", name, has(to_string(shape_of(tensor)), to_string(shape)));
-    } else if (const char* theirs = scalar_of(tensor);
-               scalar && std::string_view(theirs) != scalar) {
-      add("scalar type differs:", name, has(theirs, scalar));
+    } else if (!differs("shape", name, to_string(shape_of(*entry.mapped())), to_string(shape))) {
+      if (scalar) differs("scalar type", name, scalar_of(*entry.mapped()), scalar);
     }
   }
   for (const auto& [name, tensor] : unclaimed) add("unexpected", name);
@@ -88,15 +89,6 @@ std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
 }
 
 template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const AveragedWeights<T>* average) {
-  std::vector<NamedTensor> tensors;
-  for (const OptimizerState<T>& s : optimizer.state()) tensors.push_back({s.name, s.tensor});
-  if (average == nullptr) return tensors;
-  for (const OptimizerState<T>& s : average->state()) tensors.push_back({s.name, s.tensor});
-  return tensors;
-}
-
-template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average) {
   Shapes states;
@@ -111,13 +103,9 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Opti
   check<CheckpointError>(text.empty(), "checkpoint of step ", checkpoint.step,
                          " does not fit the model:", text);
   copy(checkpoint.parameters, parameters);
-  for (const NamedTensor& t : checkpoint.optimizer) {
-    const auto& tensor = std::get<Tensor<T>>(t.tensor);
-    if (!averaged(t.name).empty()) {
-      average->set_state(t.name, tensor);
-    } else {
-      optimizer.set_state(t.name, tensor);
-    }
+  for (const auto& [name, any] : checkpoint.optimizer) {
+    const auto& tensor = std::get<Tensor<T>>(any);
+    averaged(name).empty() ? optimizer.set_state(name, tensor) : average->set_state(name, tensor);
   }
 }
 
@@ -173,12 +161,11 @@ void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
   restore_weights(load_checkpoint(path).parameters, path, parameters);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                 \
-  template void save_checkpoint(const std::string&, const Parameters<T>&);                   \
-  template void load_checkpoint(const std::string&, const Parameters<T>&);                   \
-  template std::vector<NamedTensor> capture(const Parameters<T>&);                           \
-  template std::vector<NamedTensor> capture(const Optimizer<T>&, const AveragedWeights<T>*); \
-  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&,              \
+#define XGRAD_INSTANTIATE(T)                                                    \
+  template void save_checkpoint(const std::string&, const Parameters<T>&);      \
+  template void load_checkpoint(const std::string&, const Parameters<T>&);      \
+  template std::vector<NamedTensor> capture(const Parameters<T>&);              \
+  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, \
                         AveragedWeights<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

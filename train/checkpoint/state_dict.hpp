@@ -15,11 +15,6 @@ namespace xgrad {
 /// Returns copies of all parameters, in order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
-/// Returns copies of all state tensors of an optimizer, which must be whole, followed by the
-/// averaged weights if `average` is given.
-template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer,
-                                 const AveragedWeights<T>* average = nullptr);
 
 /// Returns a checkpoint with only the weights, step, config and what the task learned. No run can
 /// resume from it. Averaged weights ([train] ema or swa_start) replace the weights unless

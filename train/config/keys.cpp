@@ -7,7 +7,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {
 
@@ -17,8 +16,8 @@ static std::vector<std::string> parts_in(std::string_view section, const std::st
 }
 
 bool ConfigKey::read_by(const std::string& chosen) const {
-  const auto uses = [&](const std::string& part) { return contains(users, part); };
-  return users.empty() || std::ranges::any_of(parts_in(section, chosen), uses);
+  return users.empty() || std::ranges::any_of(parts_in(section, chosen),
+                                              [&](auto& part) { return contains(users, part); });
 }
 
 // Parts of the program add rows to it.
@@ -52,8 +51,8 @@ std::vector<std::string> hooks_in(const std::string& list) {
   std::vector<std::string> names;
   std::istringstream parts(list);
   for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
-    names.push_back(first == part.npos ? "" : part.substr(first, last - first + 1));
+    part.erase(0, part.find_first_not_of(' '));
+    names.push_back(part.substr(0, part.find_last_not_of(' ') + 1));
   }
   return names;
 }
@@ -70,8 +69,8 @@ std::string problem_of_hooks(const std::string& list) {
 bool is_known(std::string_view section, const std::string& chosen) {
   const std::vector<std::string>& choices =
       section == "log" ? hooks() : find_config_key(section, choosing_key(section))->spec.choices;
-  const auto known = [&](const std::string& part) { return contains(choices, part); };
-  return std::ranges::all_of(parts_in(section, chosen), known);
+  return std::ranges::all_of(parts_in(section, chosen),
+                             [&](auto& part) { return contains(choices, part); });
 }
 
 static ConfigKey own_key(const std::string& section, const PartEntry& part, const OptionSpec& spec,
@@ -130,9 +129,8 @@ void add_part(const std::string& section, const PartEntry& part, Options& (*own)
 const std::vector<std::string>& config_sections() {
   static const std::vector<std::string> sections = [] {
     std::vector<std::string> names;
-    for (const ConfigKey& key : config_keys()) {
-      if (names.empty() || names.back() != key.section) names.push_back(key.section);
-    }
+    for (const ConfigKey& key : config_keys()) names.push_back(key.section);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
   }();
   return sections;
@@ -151,34 +149,24 @@ bool is_read(const ConfigKey& key, const Config& config) {
   return key.read_by(std::get<std::string>(*name));
 }
 
-// Suggestions for names that are unknown.
 // Translates key names of other libraries.
-static const std::string& translated(const std::string& key) {
-  static const std::map<std::string, std::string, std::less<>> words = {
-      {"batch_size", "batch"},
-      {"betas", "beta1"},
-      {"clip_norm", "clip"},
-      {"d_model", "width"},
-      {"depth", "layers"},
-      {"dim", "width"},
-      {"dim_feedforward", "feedforward"},
-      {"embed_dim", "width"},
-      {"grad_clip", "clip"},
-      {"hidden_size", "width"},
-      {"learning_rate", "lr"},
-      {"max_epochs", "epochs"},
-      {"max_steps", "steps"},
-      {"mlp_dim", "feedforward"},
-      {"n_heads", "heads"},
-      {"n_layers", "layers"},
-      {"num_epochs", "epochs"},
-      {"num_heads", "heads"},
-      {"num_layers", "layers"},
-      {"num_steps", "steps"},
-      {"warmup_steps", "warmup"},
-      {"wd", "weight_decay"}};
-  const auto found = words.find(key);
-  return found == words.end() ? key : found->second;
+static std::string translated(const std::string& key) {
+  static const std::map<std::string, std::vector<std::string>> words = {
+      {"batch", {"batch_size"}},
+      {"beta1", {"betas"}},
+      {"clip", {"clip_norm", "grad_clip"}},
+      {"epochs", {"max_epochs", "num_epochs"}},
+      {"feedforward", {"dim_feedforward", "mlp_dim"}},
+      {"heads", {"n_heads", "num_heads"}},
+      {"layers", {"depth", "n_layers", "num_layers"}},
+      {"lr", {"learning_rate"}},
+      {"steps", {"max_steps", "num_steps"}},
+      {"warmup", {"warmup_steps"}},
+      {"weight_decay", {"wd"}},
+      {"width", {"d_model", "dim", "embed_dim", "hidden_size"}}};
+  const auto known = [&](const auto& entry) { return contains(entry.second, key); };
+  const auto found = std::ranges::find_if(words, known);
+  return found == words.end() ? key : found->first;
 }
 
 static std::string did_you_mean(const std::string& what) {
@@ -205,7 +193,7 @@ static std::string meant(std::string word, const std::vector<std::string>& names
 
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys) {
-  const std::string& word = translated(key);
+  const std::string word = translated(key);
   std::vector<std::string> names, elsewhere;
   for (const ConfigKey& row : config_keys()) {
     if (row.section == section) names.push_back(row.spec.name);

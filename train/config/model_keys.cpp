@@ -1,9 +1,9 @@
 // The rows of [model].
 #include <algorithm>
-#include <array>
+#include <string_view>
 
 #include <xgrad/data/option_text.hpp>
-#include <xgrad/train/config/section_keys.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 namespace xgrad::detail {
 
@@ -174,17 +174,14 @@ static Keys attention_keys() {
 
 // Keys that count for every kind of model. All others are for built-in kinds, and for those of the
 // program that name them.
-constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict", "init_noise"};
+constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {
   Keys keys = all_of({layer_keys(), input_keys(), attention_keys()});
-  const auto is_kind = [](const ConfigKey& key) { return key.spec.name == "kind"; };
-  const std::vector<std::string> kinds =
-      std::find_if(keys.begin(), keys.end(), is_kind)->spec.choices;
+  const auto name_of = [](const ConfigKey& key) { return key.spec.name; };
+  const std::vector<std::string> kinds = std::ranges::find(keys, "kind", name_of)->spec.choices;
   for (ConfigKey& key : keys) {
-    if (std::find(kForAll.begin(), kForAll.end(), key.spec.name) == kForAll.end()) {
-      key.users = kinds;
-    }
+    if (std::ranges::count(kForAll, key.spec.name) == 0) key.users = kinds;
   }
   return keys;
 }

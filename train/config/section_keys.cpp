@@ -1,5 +1,5 @@
 // The rows of all sections but [model].
-#include <xgrad/train/config/section_keys.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>

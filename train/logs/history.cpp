@@ -56,7 +56,7 @@ static void average(RunGroup& group, const std::string& split) {
   const auto mean = [&](const Rows& rows) {
     return has_several(group) ? mean_of(rows, /*error=*/rows.size() > 1) : *rows[0];
   };
-  group.last[split] = last.empty() ? MetricsRow{} : mean(last);
+  if (MetricsRow& row = group.last[split]; !last.empty()) row = mean(last);
   std::vector<MetricsRow>& means = group.rows[split];
   for (const auto& [step, rows] : at) {
     if (rows.size() == last.size()) means.push_back(mean(rows));
@@ -88,15 +88,12 @@ static std::string last_line(const Folder& folder, const std::string& name) {
   std::string last;
   if (!folder.holds(name)) return last;
   Lines lines(folder.input(name));
-  for (std::string line; lines.next(line);) {
-    if (!line.empty()) last.swap(line);
-  }
+  for (std::string line; lines.next(line);) last = line.empty() ? last : line;
   return last;
 }
 
 const MetricsRow* RunHistory::last(const std::string& split) const {
-  const auto found = std::find_if(rows.rbegin(), rows.rend(),
-                                  [&](const MetricsRow& row) { return row.split == split; });
+  const auto found = std::ranges::find(rows.rbegin(), rows.rend(), split, &MetricsRow::split);
   return found == rows.rend() ? nullptr : &*found;
 }
 
@@ -164,8 +161,8 @@ std::string RunGroup::state() const {
   std::vector<std::string> words;
   for (const State state : {State::finished, State::failed, State::unfinished}) {
     const auto n = std::ranges::count(runs, state, &RunHistory::state);
-    if (n > 0)
-      words.push_back((has_several(*this) ? fmt::format("{} ", n) : "") + to_string(state));
+    const std::string count = has_several(*this) ? fmt::format("{} ", n) : "";
+    if (n > 0) words.push_back(count + to_string(state));
   }
   return joined(words);
 }

@@ -17,6 +17,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
@@ -25,8 +26,6 @@ namespace xgrad {
 
 using Event = events::Event;
 using Value = events::Summary::Value;
-
-static_assert(std::endian::native == std::endian::little);
 
 // CRC-32C of each byte: remainders by Castagnoli's polynomial with bits in reverse order (RFC 3720,
 // appendix B.4).
@@ -38,11 +37,6 @@ constexpr auto kCrc32c = [] {
   }
   return table;
 }();
-
-template <class Number>
-static std::string bytes_of(Number x) {
-  return std::string(reinterpret_cast<const char*>(&x), sizeof x);
-}
 
 // A name that TensorBoard recognises. Its number distinguishes files of one process and second.
 static std::string new_name() {
@@ -88,22 +82,24 @@ static Value& add_value(Event& event, const std::string& tag, const std::string&
 }
 
 // Four leading spaces make a line of Markdown code.
-static std::string as_code(const std::string& text) {
-  std::string code = "    ";
-  for (const char c : text) code += c == '\n' ? std::string("\n    ") : std::string(1, c);
-  return code;
+static std::string as_code(std::string text) {
+  for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) {
+    text.insert(at + 1, "    ");
+  }
+  return "    " + text;
 }
 
 static void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
   const auto* integer = std::get_if<std::int64_t>(&from);
+  const auto* number = std::get_if<double>(&from);
+  const auto* word = std::get_if<std::string>(&from);
   if (const auto* truth = std::get_if<bool>(&from)) {
     info.set_type(events::HParamInfo::BOOL);
     to.set_bool_value(*truth);
-  } else if (const auto* number = std::get_if<double>(&from); number || integer) {
+  } else if (number || integer) {
     info.set_type(events::HParamInfo::FLOAT64);
     to.set_number_value(integer ? double(*integer) : *number);
   } else {
-    const auto* word = std::get_if<std::string>(&from);
     info.set_type(events::HParamInfo::TEXT);
     to.set_string_value(word ? *word : to_literal(from));
   }
@@ -196,9 +192,9 @@ TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uin
 
 // A single call writes a record, so that readers never see part of one, however the run ends.
 void TensorBoard::append(const Event& event) {
-  const std::string text = event.SerializeAsString(), length = bytes_of(std::uint64_t(text.size()));
-  const std::string record =
-      length + bytes_of(masked_crc32c(length)) + text + bytes_of(masked_crc32c(text));
+  const std::string text = event.SerializeAsString(), length = to_little_endian(text.size());
+  const std::string record = length + to_little_endian(masked_crc32c(length), 4) + text +
+                             to_little_endian(masked_crc32c(text), 4);
   const ssize_t written = ::write(*file_, record.data(), record.size());
   check<IoError>(written == ssize_t(record.size()), path_, ": cannot write: ",
                  written < 0 ? std::strerror(errno) : "only a part of a record fitted");

@@ -37,16 +37,13 @@ static std::string with_others(const std::string& name, std::size_t others) {
 
 // A line for each op at which gradients end: "NAME and 3 more: op 6 relu ...".
 template <class T>
-static std::string ends_of(const GradientFlow<T>& flow,
-                           const std::vector<const Parameter<T>*>& dead) {
+static std::string ends_of(const GradientFlow<T>& flow, std::vector<const Parameter<T>*> dead) {
   std::string text;
-  std::vector<std::string> ends;
-  for (const Parameter<T>* p : dead) ends.push_back(flow.end_of(*p));
-  for (auto end = ends.begin(); end != ends.end(); ++end) {
-    if (std::find(ends.begin(), end, *end) != end) continue;  // has its line
-    const auto others = std::size_t(std::count(end + 1, ends.end(), *end));
-    const Parameter<T>& first = *dead[std::size_t(end - ends.begin())];
-    text += "\n  " + with_others(first.name, others) + ": " + *end;
+  while (!dead.empty()) {
+    const Parameter<T>* first = dead.front();
+    const std::string end = flow.end_of(*first);
+    const std::size_t alike = std::erase_if(dead, [&](auto* p) { return flow.end_of(*p) == end; });
+    text += "\n  " + with_others(first->name, alike - 1) + ": " + end;
   }
   return text;
 }
@@ -68,19 +65,17 @@ std::string Trainer<T>::failure_of_state() const {
 
 template <class T>
 std::string Trainer<T>::failure_of(const StepReport& report) const {
+  const double norm = report.grad_norm;
   if (!is_finite_bits(report.loss)) return "the loss is " + number_text(report.loss);
-  if (!is_finite_bits(report.grad_norm)) {
-    return "the gradient norm is " + number_text(report.grad_norm);
-  }
-  if (!progress_.spikes.is_spike(report.grad_norm)) return "";
-  return fmt::format("the gradient norm is {:.3g}, more than {:g} times its mean, {:.3g}",
-                     report.grad_norm, config_.train.spike, progress_.spikes.state().mean);
+  if (!is_finite_bits(norm)) return "the gradient norm is " + number_text(norm);
+  if (!progress_.spikes.is_spike(norm)) return "";
+  return fmt::format("the gradient norm is {:.3g}, more than {:g} times its mean, {:.3g}", norm,
+                     config_.train.spike, progress_.spikes.state().mean);
 }
 
 template <class T>
 void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
-  StepReport again;
-  again.step = step() + 1;
+  StepReport again{.step = step() + 1};
   const bool recompute = std::exchange(config_.train.recompute, false);
   run_batches(again, see);
   config_.train.recompute = recompute;

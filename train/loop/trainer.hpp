@@ -36,11 +36,11 @@ struct StepReport {
   std::size_t tokens = 0;  ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
-  Metrics metrics;             ///< metrics of the step's batch; filled on every log.every-th step
-  std::string failure;         ///< why nothing was updated; empty after an update
+  Metrics metrics = {};        ///< metrics of the step's batch; filled on every log.every-th step
+  std::string failure = {};    ///< why nothing was updated; empty after an update
   /// The op at which gradients end, if the step failed because they do not reach every parameter.
   /// Such a failure ends the run. Empty for other failures.
-  std::string where;
+  std::string where = {};
 };
 
 /// Callbacks that observe a run and can end it.

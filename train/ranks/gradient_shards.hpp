@@ -59,8 +59,8 @@ class GradientShards {
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
-  /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
-  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
+  /// that requires a gradient.
+  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot) const;
   /// Completes the values of the parameters: sends this rank's slice to the other ranks, and
   /// receives theirs.
   void gather_values() const;
@@ -75,11 +75,16 @@ class GradientShards {
     Range node;
     Tensor<T> values;
   };
-  // A bucket on its way: sums that this rank receives for its part of it, in rounds.
+  // Sums that come from some ranks, each in its range of a buffer.
+  struct Round {
+    Tensor<T> received;
+    std::vector<Range> from_rank;
+    std::unique_ptr<Transfer> transfer;
+  };
+  // A bucket on its way: this rank receives sums for its part of it.
   struct Exchange {
     std::size_t bucket;
-    std::vector<Tensor<T>> received;
-    std::vector<std::unique_ptr<Transfer>> transfers;
+    std::vector<Round> rounds;
   };
 
   // A shard is taken in three steps: finds the sum that it begins or continues, adds the gradients
@@ -90,8 +95,6 @@ class GradientShards {
   bool joins(const Sum& sum) const;
   void on_gradient(const Node<T>& leaf);
   void send();
-  // The ranges of the buffer in which rounds[r] ranks send this rank its part of a bucket.
-  std::vector<Range> arrivals(std::size_t bucket, std::size_t round) const;
   void receive(Exchange& exchange);
   // Returns the sum of a node over n scalars, from the sums of smaller nodes that `found` has.
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
@@ -102,12 +105,6 @@ class GradientShards {
   // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
   // to the parameters that require a gradient, in their order; null where there is none.
   void gather(const std::vector<T*>& tensors) const;
-  // Copies the slices of all ranks but one, which lie one after the other, into tensors.
-  void take_slices(const Tensor<T>& all, const std::vector<T*>& tensors, std::size_t but) const;
-  // Calls f(i, first, n, place) for each run of n elements of tensor i in the slice of a rank;
-  // `place` is its own among the slices of all ranks, one after the other.
-  template <class F>
-  void for_each_run(std::size_t rank, const F& f) const;
 
   const Parameters<T>* parameters_;
   std::size_t count_;

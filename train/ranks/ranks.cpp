@@ -71,16 +71,13 @@ void together(Ranks& ranks, const std::function<void()>& work) {
 }
 
 bool any(Ranks& ranks, bool here) {
-  const std::vector<char> all = gather_all(ranks, char(here));
-  return std::find(all.begin(), all.end(), char(true)) != all.end();
+  return std::ranges::count(gather_all(ranks, char(here)), char(true)) > 0;
 }
 
 std::string first_text(Ranks& ranks, const std::string& own) {
   if (!any(ranks, !own.empty())) return "";
-  for (std::string& text : gather_texts(ranks, own)) {
-    if (!text.empty()) return std::move(text);
-  }
-  return "";
+  const std::vector<std::string> texts = gather_texts(ranks, own);
+  return *std::ranges::find_if_not(texts, &std::string::empty);
 }
 
 }  // namespace xgrad

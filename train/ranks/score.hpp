@@ -27,11 +27,9 @@ std::optional<Scores> score(Ranks& ranks, std::size_t shards, const SequenceMode
   const std::size_t batches = (pass.dataset.size() + pass.batch - 1) / pass.batch;
   std::size_t most = 0;  // batches of a rank
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Range of_rank = share(shards, r, ranks.size());
+    const Range own = share(shards, r, ranks.size());
     std::size_t count = 0;
-    for (std::size_t i = of_rank.begin; i < of_rank.end; ++i) {
-      count += share(batches, i, shards).size();
-    }
+    for (std::size_t i = own.begin; i < own.end; ++i) count += share(batches, i, shards).size();
     most = std::max(most, count);
   }
   std::size_t asked = 0;

@@ -43,20 +43,17 @@ Match match_words(const std::vector<std::string>& theirs, const std::vector<std:
 
 Match match(const std::string& name, const Shape& theirs, const Shape& ours, const IdNames& from,
             const IdNames& to) {
-  const bool words = name == "embedding.token.weight" && differ(from.tokens, to.tokens);
-  if (words && theirs.size() == 2 && theirs[0] == from.tokens.size() && theirs[1] == ours[1]) {
+  const bool words = differ(from.tokens, to.tokens);
+  if (words && name == "embedding.token.weight" && theirs.size() == 2 &&
+      theirs[0] == from.tokens.size() && theirs[1] == ours[1]) {
     return match_words(from.tokens, to.tokens);
   }
-  if (theirs != ours) {
-    return {{}, "the file has " + to_string(theirs) + ", the model " + to_string(ours)};
-  }
-  if (name == "embedding.one_hot.weight" && differ(from.tokens, to.tokens)) {
-    return {{}, "the file has other words"};
-  }
-  if (name.starts_with("head.") && differ(from.classes, to.classes)) {
-    return {{}, "the file has other classes"};
-  }
-  return {};
+  const bool classes = name.starts_with("head.") && differ(from.classes, to.classes);
+  return {{},
+          theirs != ours ? "the file has " + to_string(theirs) + ", the model " + to_string(ours)
+          : words && name == "embedding.one_hot.weight" ? "the file has other words"
+          : classes                                     ? "the file has other classes"
+                                                        : ""};
 }
 
 std::string line(const std::string& what, const std::vector<std::string>& names) {
@@ -80,8 +77,8 @@ SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
     weights = load_checkpoint(path);
     static_cast<Checkpoint&>(weights) = weights_of(weights);
   } else {
-    weights.parameters =
-        read_foreign(file, start.starts_with("PK") ? "npz" : "safetensors", expected);
+    const char* format = start.starts_with("PK") ? "npz" : "safetensors";
+    weights.parameters = read_foreign(file, format, expected);
     weights.sha256 = to_hex(sha256(file, file.size()));
   }
   return weights;
@@ -120,7 +117,7 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     }
     const NamedTensor& tensor = *found.mapped();
     const Shape& shape = p.value().shape();
-    const Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
+    Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
     if (!matched.misfit.empty()) {
       fit.misfits.push_back(p.name + " (" + matched.misfit + ")");
       continue;
@@ -131,12 +128,10 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     fit.taken.push_back(p.name + (rows > 0 ? part : ""));
     fit.numbers += rows > 0 ? rows * shape.back() : p.value().size();
     large += too_large<T>(tensor);
-    taken.emplace_back(&tensor, matched);
+    taken.emplace_back(&tensor, std::move(matched));
   }
   for (const auto& [name, tensor] : unclaimed) fit.unused.push_back(name);
-  if (taken.empty()) {
-    for (const std::string& text : lines_of(fit)) large += "\n  " + text;
-  }
+  if (taken.empty()) large = "\n  " + joined(lines_of(fit), "\n  ");
   check<CheckpointError>(large.empty(), origin, " does not fit the model:", large);
   for (const auto& [tensor, matched] : taken) {
     Tensor<T>& to = parameters.at(tensor->name).mutable_value();
