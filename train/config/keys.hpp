@@ -1,5 +1,5 @@
-// The table that defines every key of a config, the functions that build its rows, the rules between
-// keys, and suggestions for misspelt ones.
+// The table that defines every key of a config, and the functions that build its rows; the rules
+// between keys, and suggestions for misspelt ones.
 #pragma once
 
 #include <algorithm>
