@@ -1,5 +1,4 @@
 // A failed step as a file: its batches as tensors.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,5 @@
 #include <xgrad/train/config/keys.hpp>
 
-#include <algorithm>
 #include <climits>
 
 #include <xgrad/autograd/check.hpp>

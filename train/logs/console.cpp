@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 
 namespace xgrad {
 

@@ -17,11 +17,9 @@
 
 namespace xgrad {
 
-/// The part of a rank in each step.
-///
-/// The gradients of the shards are added as a tree over their numbers says (shard_tree.hpp), so the
-/// sum depends on the number of shards and not on the number of ranks. A shard without examples has
-/// gradients of 0.
+/// The part of a rank in each step. The gradients of the shards are added as a tree over their
+/// numbers says (shard_tree.hpp), so the sum depends on the number of shards and not on the number
+/// of ranks. A shard without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient are numbered in one row. It is cut into
 /// buckets, each of which is sent once its gradients are complete. Every rank updates a slice of
@@ -47,11 +45,11 @@ class GradientShards {
   /// Sends gradients from now on while the backward() on this thread computes others. Call it for
   /// the last shard of this rank, before the last backward() of the shard.
   void send_early();
-  /// Takes the gradients of the parameters as those of a shard, and clears them. Called for the
-  /// shards of this rank in order. With a single shard, the gradients stay where they are.
+  /// Takes the gradients of the parameters as those of the next shard of this rank, and clears
+  /// them. With a single shard, they stay where they are.
   void take();
   /// Adds up the gradients of all shards, and leaves the sums of this rank's slice in the gradients
-  /// of the parameters; other elements of the gradients have no meaning.
+  /// of the parameters, whose other elements have no meaning.
   void add_up();
   /// The norm of the summed gradients, as global_norm() computes it.
   double norm() const;
@@ -61,8 +59,7 @@ class GradientShards {
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
   /// that requires a gradient.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot) const;
-  /// Completes the values of the parameters: sends this rank's slice to the other ranks, and
-  /// receives theirs.
+  /// Completes the values of the parameters: ranks send each other their slices.
   void gather_values() const;
   /// Completes the gradients that add_up() left, in the same way.
   void gather_gradients() const {
@@ -87,8 +84,7 @@ class GradientShards {
     std::vector<Round> rounds;
   };
 
-  // A shard is taken in three steps: finds the sum that it begins or continues, adds the gradients
-  // in ranges of the row, and merges nodes that are complete.
+  // Finds the sum that the next shard begins or continues.
   void open();
   void add_gradients(const Range& range);
   // Whether the node of a sum continues to the shard that is being taken.
@@ -102,8 +98,7 @@ class GradientShards {
   void leave(const Range& range, const T* values);
   // The gradients that add_up() leaves, of each parameter; null where there is none.
   std::vector<T*> arrived_gradients() const;
-  // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
-  // to the parameters that require a gradient, in their order; null where there is none.
+  // Completes tensors of the parameters that require a gradient; null where there is none.
   void gather(const std::vector<T*>& tensors) const;
 
   const Parameters<T>* parameters_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <optional>
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/data/text/columns.hpp>

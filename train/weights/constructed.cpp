@@ -1,7 +1,6 @@
 #include <xgrad/train/weights/constructed.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include <xgrad/autograd/check.hpp>

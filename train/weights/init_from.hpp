@@ -53,13 +53,11 @@ struct Initialization {
 };
 
 /// Overwrites a model's parameters with the weights in the safetensors file, npz archive or
-/// checkpoint that [model] init_from names, or with those of the constructed encoder that it names.
-/// Converts float and double to the model's type. Before that it adds the noise of init_noise, as
-/// add_noise() does with [train] seed.
-/// Throws IoError; CheckpointError, with nothing changed, if the file is in another format, is
-/// damaged or does not fit, which lists every parameter that is missing, unexpected or of another
-/// shape. Without init_strict it takes the weights that fit, as restore_fitting() does. The
-/// checkpoint of a task with its own vocabulary provides the names of its ids.
+/// checkpoint that [model] init_from names, or of the constructed encoder that it names, plus the
+/// noise of init_noise, converted to the model's type. Throws IoError; CheckpointError, with
+/// nothing changed, if the file is in another format, is damaged or does not fit, which lists every
+/// parameter that is missing, unexpected or of another shape. Without init_strict it takes the
+/// weights that fit, as restore_fitting() does, with the names of ids in a checkpoint.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);
