@@ -1,6 +1,7 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -65,6 +66,24 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name) 
 template const std::int64_t& state_value(const Checkpoint&, const std::string&);
 template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
+
+static void hash_tensors(const char* kind, const std::vector<NamedTensor>& tensors,
+                         Sha256Stream& hash) {
+  for (const auto& [name, tensor] : tensors) {
+    const int bits = std::holds_alternative<Tensor<float>>(tensor) ? 32 : 64;
+    const std::string shape = fmt::format("{}", fmt::join(shape_of(tensor), "x"));
+    hash.add(fmt::format("{} {} float{} {}\n", kind, name, bits, shape));
+    hash.add(bytes_of(tensor));
+  }
+}
+
+std::string state_hash(const Checkpoint& checkpoint) {
+  Sha256Stream hash;
+  hash.add(fmt::format("step {}\n", checkpoint.step));
+  hash_tensors("parameter", checkpoint.parameters, hash);
+  hash_tensors("optimizer", checkpoint.optimizer, hash);
+  return to_hex(hash.value());
+}
 
 std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;

@@ -47,6 +47,12 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 /// place. Empty if both checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
+/// The SHA-256, as 64 hexadecimal digits, of the step, the parameters and the optimizer's tensors:
+/// of "step 200\n", then for every tensor in the model's order of "parameter encoder.norm.weight
+/// float32 64\n" or "optimizer exp_avg.head.weight float32 4x64\n" and its numbers, little-endian.
+/// It does not depend on the config's text, the version or the HDF5 library.
+std::string state_hash(const Checkpoint& checkpoint);
+
 /// Contents of a file: a checkpoint that a run can resume from, or a failed step, which has the
 /// state entry "fault" and may contain NaN or infinity.
 enum class CheckpointKind { checkpoint, failed_step, any };

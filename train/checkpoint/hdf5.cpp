@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
@@ -273,7 +274,8 @@ std::string make_seal(const Sealed& content, const Sha256& digest) {
   return seal + sha256(seal);
 }
 
-Sealed parse_seal(std::string_view file) {
+/// The same as open_seal(), without a look at the payload.
+static Sealed parse_seal(std::string_view file) {
   const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
   const std::string_view seal = file.substr(payload);
   check_ends(file.substr(0, kSealSize), seal, file.size());
@@ -287,7 +289,9 @@ Sealed open_seal(std::string_view file) {
   return sealed;
 }
 
-std::string check_sealed(const InputFile& file) {
+/// Checks a file as open_seal() does, and returns the SHA-256 of all its bytes as text. Holds
+/// little of it in memory. If the seal is not valid, reads only both ends. Throws IoError.
+static std::string check_sealed(const InputFile& file) {
   const std::size_t size = std::min<std::uint64_t>(file.size(), kSealSize);
   const std::string seal = file.read(file.size() - size, size);
   check_ends(file.read(0, size), seal, file.size());

@@ -174,10 +174,10 @@ class Validator {
     }
     const Assignment* hash = find(given_, "expect.sha256");
     if (hash != nullptr && !is_overridden(*hash) && changed) config_.expect.sha256.reset();
-    for (const detail::Inconsistency& broken : detail::inconsistencies(config_)) report(broken);
+    detail::check_rules(config_, [&](auto&... broken) { report(broken...); });
     // A run can be read without its hooks.
     const std::string hooks = detail::problem_of_hooks(config_.log_hooks);
-    if (given_.writer == ConfigWriter::user && !hooks.empty()) report({{"log.hooks"}, hooks});
+    if (given_.writer == ConfigWriter::user && !hooks.empty()) report({"log.hooks"}, hooks);
     return config_;
   }
 
@@ -276,14 +276,13 @@ class Validator {
 
   // Reports the rule at its first key that is given; not at all if one of its keys is invalid
   // itself.
-  void report(const detail::Inconsistency& broken) {
-    if (std::ranges::any_of(broken.keys, [&](auto& key) { return wrong_.contains(key); })) return;
-    const auto section = given_.sections.find(broken.keys[0].substr(0, broken.keys[0].find('.')));
+  void report(const std::vector<std::string>& keys, const std::string& text) {
+    if (std::ranges::any_of(keys, [&](auto& key) { return wrong_.contains(key); })) return;
+    const auto section = given_.sections.find(keys[0].substr(0, keys[0].find('.')));
     Place place = section == given_.sections.end() ? Place() : section->second;
-    const auto given =
-        std::ranges::find_if(broken.keys, [&](auto& key) { return find(given_, key); });
-    if (given != broken.keys.end()) place = find(given_, *given)->value_place;
-    complain(place, broken.keys[0], broken.text);
+    const auto given = std::ranges::find_if(keys, [&](auto& key) { return find(given_, key); });
+    if (given != keys.end()) place = find(given_, *given)->value_place;
+    complain(place, keys[0], text);
   }
 
   const Resolved& given_;
@@ -301,12 +300,11 @@ void check_none(Problems problems, const std::string& origin) {
       lines.push_back("and " + std::to_string(problems.size() - kMostProblems) + " more");
       break;
     }
-    const std::string at =
-        place.override
-            ? "override '" + escaped(clipped(*place.override, kMostQuoted)) + "'"
-            : origin + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-    lines.push_back(at + ": " +
-                    escaped(clipped(key, kMostQuoted) + (key.empty() ? "" : ": ") + text));
+    const std::string line = std::to_string(place.line), column = std::to_string(place.column);
+    const auto cut = [](const std::string& quoted) { return clipped(quoted, kMostQuoted); };
+    lines.push_back(place.override ? "override '" + escaped(cut(*place.override)) + "': "
+                                   : origin + ":" + line + ":" + column + ": ");
+    lines.back() += escaped(cut(key) + (key.empty() ? "" : ": ") + text);
   }
   throw ConfigError(joined(lines, "\n"));
 }

@@ -10,17 +10,18 @@ namespace xgrad::detail {
 
 namespace {
 
-// Collects the rules that a config breaks.
+// Reports the rules that a config breaks.
 struct Refusals {
-  std::vector<Inconsistency> broken = {};
+  const ReportRule& report;
 
   // The message is about the first key and made of `parts`.
   template <class... Parts>
-  void operator()(bool is_broken, std::vector<std::string> keys, const Parts&... parts) {
+  void operator()(bool is_broken, const std::vector<std::string>& keys,
+                  const Parts&... parts) const {
     if (!is_broken) return;
     Message message;
     (message.add(parts), ...);
-    broken.push_back({std::move(keys), message.text()});
+    report(keys, message.text());
   }
 };
 
@@ -28,7 +29,7 @@ bool has_attention(const ModelConfig& m) {
   return m.kind == "encoder" || m.kind == "encoder_decoder";
 }
 
-void heads_and_weights(const ModelConfig& m, Refusals& refuse_if) {
+void heads_and_weights(const ModelConfig& m, const Refusals& refuse_if) {
   const std::size_t heads = m.heads, made = heads * m.head_dim;
   const bool divides = m.head_dim != 0 || m.width % heads == 0;
   const std::size_t head_dim = m.head_dim != 0 ? m.head_dim : m.width / heads;
@@ -56,7 +57,7 @@ void heads_and_weights(const ModelConfig& m, Refusals& refuse_if) {
             "has an effect only with model.init = \"trunc_normal\", not ", m.init);
 }
 
-void positions_and_kind(const ModelConfig& m, Refusals& refuse_if) {
+void positions_and_kind(const ModelConfig& m, const Refusals& refuse_if) {
   const bool decodes = m.kind == "encoder_decoder", attends = has_attention(m);
   refuse_if(m.max_distance != ModelConfig().max_distance && m.positions != "relative_bias",
             {"model.max_distance", "model.positions"},
@@ -84,7 +85,7 @@ void positions_and_kind(const ModelConfig& m, Refusals& refuse_if) {
 }
 
 // The penalty compares the directions of the attention maps of two heads.
-void heads_that_can_differ(const Config& config, Refusals& refuse_if) {
+void heads_that_can_differ(const Config& config, const Refusals& refuse_if) {
   const ModelConfig& m = config.model;
   if (config.train.head_diversity == 0) return;
   const char* const key = "train.head_diversity";
@@ -101,7 +102,7 @@ void heads_that_can_differ(const Config& config, Refusals& refuse_if) {
             "needs the attention maps, which train.recompute does not keep");
 }
 
-void averages_and_rates(const TrainConfig& train, const ModelConfig& m, Refusals& refuse_if) {
+void averages_and_rates(const TrainConfig& train, const ModelConfig& m, const Refusals& refuse_if) {
   refuse_if((train.dropout_start != 1 || train.dropout_end != 1) && m.own.empty() &&
                 m.dropout == 0 && m.attention_dropout == 0 && m.stochastic_depth == 0,
             {train.dropout_start != 1 ? "train.dropout_start" : "train.dropout_end",
@@ -126,7 +127,7 @@ void averages_and_rates(const TrainConfig& train, const ModelConfig& m, Refusals
 }
 
 // make_objective() checks whether the loss fits the task's targets.
-void what_goes_with_the_loss(const TrainConfig& train, Refusals& refuse_if) {
+void what_goes_with_the_loss(const TrainConfig& train, const Refusals& refuse_if) {
   const bool of_classes = train.loss == "auto" || train.loss == "cross_entropy";
   const char* const unless = " unless train.loss is \"auto\" or \"cross_entropy\"; it is ";
   refuse_if(train.huber_delta != TrainConfig().huber_delta && train.loss != "huber",
@@ -138,7 +139,7 @@ void what_goes_with_the_loss(const TrainConfig& train, Refusals& refuse_if) {
             "must be 0", unless, train.loss);
 }
 
-void optimizer_and_schedule(const Config& config, Refusals& refuse_if) {
+void optimizer_and_schedule(const Config& config, const Refusals& refuse_if) {
   const OptimConfig& optim = config.optim;
   const std::uint64_t steps = config.train.steps, warmup = config.schedule.warmup;
   // If the length is given in epochs, the trainer checks the warm-up, because only it knows the
@@ -163,7 +164,7 @@ void optimizer_and_schedule(const Config& config, Refusals& refuse_if) {
 }
 
 // A task with a key min_x also has x or max_x.
-void minima_of_the_task(const Options& options, Refusals& refuse_if) {
+void minima_of_the_task(const Options& options, const Refusals& refuse_if) {
   const auto integer = [&](const std::string& name) {
     const auto found = options.find(name);
     return found == options.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
@@ -181,10 +182,10 @@ void minima_of_the_task(const Options& options, Refusals& refuse_if) {
 
 }  // namespace
 
-std::vector<Inconsistency> inconsistencies(const Config& config) {
+void check_rules(const Config& config, const ReportRule& report) {
   const TrainConfig& train = config.train;
   const ExpectConfig& e = config.expect;
-  Refusals refuse_if;
+  const Refusals refuse_if{report};
   heads_and_weights(config.model, refuse_if);
   positions_and_kind(config.model, refuse_if);
   refuse_if(train.recompute && !has_attention(config.model), {"train.recompute", "model.kind"},
@@ -202,7 +203,6 @@ std::vector<Inconsistency> inconsistencies(const Config& config) {
                       e.above_floor || e.exact_match || e.r2 || e.loss || e.bits_per_character;
   refuse_if(e.within_steps && !claims, {"expect.within_steps", "expect.accuracy"},
             "needs a claim about a metric, such as expect.accuracy, that a validation can reach");
-  return refuse_if.broken;
 }
 
 // No system call takes a path of PATH_MAX bytes, and looking at each of its parents takes time that

@@ -82,13 +82,10 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// A rule between keys that a config breaks.
-struct Inconsistency {
-  std::vector<std::string> keys;  ///< keys of the rule; the message is about the first
-  std::string text;
-};
-
-std::vector<Inconsistency> inconsistencies(const Config& config);
+/// Called for a rule between keys that a config breaks; the text is about the first of its keys.
+using ReportRule =
+    std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
+void check_rules(const Config& config, const ReportRule& report);
 
 /// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
 std::string flaw_of_new_path(const std::string& path);

@@ -128,7 +128,7 @@ void Trainer<T>::end(const StepReport& report, TrainerHooks& hooks) {
                 : "\n  first not finite: " + found;
   }
   text += report.where;
-  hooks.on_fatal_step(failed_step(capture(), batches_, text));
+  text += hooks.on_fatal_step(failed_step(capture(), batches_, text));
   progress_.loader = loader_.state();
   throw NumericError(text);
 }

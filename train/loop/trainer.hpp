@@ -54,8 +54,8 @@ class TrainerHooks {
   virtual void on_checkpoint(const Checkpoint&) {}
   /// Called after a failed step after which the run continues, at `step` ([train] on_spike).
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step ends the run; see failed_step.hpp.
-  virtual void on_fatal_step(const Checkpoint& /*failed*/) {}
+  /// Called when a failed step, see failed_step(), ends the run. The error ends with the result.
+  virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
   /// Returns whether to save and end the run now. A stop or a save of one rank is one of all.
   virtual bool stop() { return false; }
   /// Called when the run stops because another rank was told to.

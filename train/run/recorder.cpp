@@ -105,15 +105,13 @@ void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
 }
 
 // Failing to write this file must not hide the error of the step.
-void RunRecorder::on_fatal_step(const Checkpoint& failed) {
+std::string RunRecorder::on_fatal_step(const Checkpoint& failed) try {
   const std::string name = failed_step_name(failed.step + 1);
-  try {
-    publish_over(run_.folder(), name, to_hdf5(failed));
-    failed_step_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op",
-                               run_.folder().present_path() + "/" + name);
-  } catch (const Error& error) {
-    failed_step_ = fmt::format("\n  and could not be kept: {}", error.what());
-  }
+  publish_over(run_.folder(), name, to_hdf5(failed));
+  return fmt::format("\n  kept as {}/{}; `xgrad replay` runs it op by op",
+                     run_.folder().present_path(), name);
+} catch (const Error& error) {
+  return fmt::format("\n  and could not be kept: {}", error.what());
 }
 
 bool RunRecorder::stop() {

@@ -33,7 +33,7 @@ class RunRecorder final : public TrainerHooks {
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
   void on_failed_step(const StepReport& report, std::uint64_t step) override;
-  void on_fatal_step(const Checkpoint& failed) override;
+  std::string on_fatal_step(const Checkpoint& failed) override;
   bool stop() override;
   // train.max_seconds does not end an evaluation: one that takes longer would never complete.
   bool break_off() override { return signals_.stop() != 0; }
@@ -42,8 +42,6 @@ class RunRecorder final : public TrainerHooks {
 
   void on_test(const MetricsRow& row);
 
-  /// Text that says where the failed step that ended the run is stored.
-  const std::string& failed_step() const { return failed_step_; }
   /// The signal that requested a stop: SIGALRM for train.max_seconds, SIGTERM for a hook; 0: none.
   int stop_signal() const;
   /// Seconds since construction.
@@ -61,7 +59,6 @@ class RunRecorder final : public TrainerHooks {
   const SessionOptions& options_;
   Look look_;
   Signals signals_;
-  std::string failed_step_;
   TensorBoard board_;
   MetricsRow columns_;         // of metrics.csv: the numbers of a training row; others have some
   bool told_to_stop_ = false;  // by a hook or another rank

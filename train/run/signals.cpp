@@ -6,19 +6,14 @@
 
 namespace xgrad {
 
-namespace {
-
-volatile std::sig_atomic_t stop_signal = 0;
-volatile std::sig_atomic_t save_asked = 0;
+static volatile std::sig_atomic_t stop_signal = 0, save_asked = 0;
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXFSZ, SIGPIPE};
-struct sigaction before[std::size(kSignals)];
+static struct sigaction before[std::size(kSignals)];
 
-void handle(int signal) {
+static void handle(int signal) {
   (signal == SIGUSR1 ? save_asked : stop_signal) = signal;
 }
-
-}  // namespace
 
 Signals::Signals() {
   stop_signal = 0;

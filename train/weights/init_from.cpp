@@ -41,14 +41,14 @@ Match match_words(const std::vector<std::string>& theirs, const std::vector<std:
   return match;
 }
 
-Match match(const std::string& name, const Shape& theirs, const Shape& ours, const IdNames& from,
-            const IdNames& to) {
-  const bool words = differ(from.tokens, to.tokens);
+Match match(const std::string& name, const Shape& theirs, const Shape& ours, const TaskShape& from,
+            const TaskShape& to) {
+  const bool words = differ(from.token_names, to.token_names);
   if (words && name == "embedding.token.weight" && theirs.size() == 2 &&
-      theirs[0] == from.tokens.size() && theirs[1] == ours[1]) {
-    return match_words(from.tokens, to.tokens);
+      theirs[0] == from.token_names.size() && theirs[1] == ours[1]) {
+    return match_words(from.token_names, to.token_names);
   }
-  const bool classes = name.starts_with("head.") && differ(from.classes, to.classes);
+  const bool classes = name.starts_with("head.") && differ(from.class_names, to.class_names);
   return {{},
           theirs != ours ? "the file has " + to_string(theirs) + ", the model " + to_string(ours)
           : words && name == "embedding.one_hot.weight" ? "the file has other words"
@@ -86,11 +86,10 @@ SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
 
 // Names of a task that learns its own vocabulary. Other tasks of one name share their names, so
 // these need no comparison.
-IdNames names_of(const Checkpoint& weights, const std::string& path) {
+TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
-  const TaskShape shape = make_task(config, &weights)->shape();
-  return {shape.token_names, shape.class_names};
+  return make_task(config, &weights)->shape();
 }
 
 }  // namespace
@@ -101,9 +100,9 @@ std::vector<std::string> lines_of(const PartialFit& fit) {
 }
 
 template <class T>
-PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdNames& theirs,
+PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,
-                           const IdNames& ours) {
+                           const TaskShape& ours) {
   std::map<std::string, const NamedTensor*> unclaimed;
   for (const NamedTensor& t : weights) unclaimed.emplace(t.name, &t);
   PartialFit fit;
@@ -162,8 +161,7 @@ Initialization initialize(const Config& config, const TaskShape& shape,
   if (model.init_strict) {
     restore_weights(weights, path, parameters);
   } else {
-    found.partial = restore_fitting(weights, names_of(file, path), path, parameters,
-                                    {shape.token_names, shape.class_names});
+    found.partial = restore_fitting(weights, names_of(file, path), path, parameters, shape);
     found.tensors = found.partial->taken.size();
     found.numbers = found.partial->numbers;
   }
@@ -175,9 +173,9 @@ Initialization initialize(const Config& config, const TaskShape& shape,
   return found;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                     \
-  template PartialFit restore_fitting(const std::vector<NamedTensor>&, const IdNames&,           \
-                                      const std::string&, const Parameters<T>&, const IdNames&); \
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template PartialFit restore_fitting(const std::vector<NamedTensor>&, const TaskShape&,           \
+                                      const std::string&, const Parameters<T>&, const TaskShape&); \
   template Initialization initialize(const Config&, const TaskShape&, const Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
