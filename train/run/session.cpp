@@ -108,7 +108,7 @@ static void show_plan(Console& console, const Config& config, const Trainer<T>& 
 
 // Trains. An error that ends the run goes into its log, too.
 template <class T>
-static void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run,
+static void train(Trainer<T>& trainer, RunRecorder<T>& recorder, const RunDirectory& run,
                   Console& console) try {
   trainer.run(recorder);
 } catch (const std::exception& error) {
@@ -121,12 +121,12 @@ static void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory
 }
 
 // Returns nothing if a signal came during the measurement.
-static std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorder,
+static std::optional<std::vector<Rule>> rules_of(const Task& task, TrainerHooks& hooks,
                                                  Console& console) {
   struct Stopped {};
   try {
     const WatchProgress watch([&](const std::string& rule, std::uint64_t done, std::uint64_t rows) {
-      if (recorder.break_off()) throw Stopped();
+      if (hooks.break_off()) throw Stopped();
       console.counting(rule, done, rows, "rows");
     });
     return task.rules();
@@ -138,17 +138,10 @@ static std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& 
 template <class T>
 static Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
                     const SessionOptions& options) {
-  const TaskShape shape = trainer.task().shape();
-  Console console(options.quiet, shape.input == InputKind::image ? "images" : "tokens");
+  const bool images = trainer.task().shape().input == InputKind::image;
+  Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
-  const auto look = [&](std::uint64_t step, TensorBoard& board) {
-    trainer.gather_gradients();
-    board.histograms(step, trainer.parameters());
-    trainer.with_evaluated_weights(
-        [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
-  };
-  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console, options,
-                       look);
+  RunRecorder recorder(config, trainer, run, console, options);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
