@@ -23,8 +23,7 @@ constexpr std::size_t kDigest = 64;  // digits of a digest in the manifest
 constexpr std::string_view kBetween = "  ";
 constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
-// A run that was stopped during a validation overwrites its checkpoint after that validation, and
-// lists only the second one.
+// A run that owes a validation overwrites its checkpoint after it, and lists the second one only.
 static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
   if (checkpoint.state.contains(kOwesValidation)) return;
   const fs::path beside = path.parent_path();

@@ -50,8 +50,7 @@ void check_name(const std::string& name) {
   check<CheckpointError>(good, "'", name, "' is not a valid name for an entry of a checkpoint");
 }
 
-/// The group of a tensor and its name in it. A parameter's is its module, the part up to the last
-/// dot; others are grouped by the part up to the first one.
+/// The group of a tensor, up to the last dot (of a parameter: its module) or the first; its name.
 std::pair<std::string, std::string> place_of(const List& list, const std::string& name) {
   check_name(name);
   const bool parameter = list.tensors == &Checkpoint::parameters;
@@ -84,8 +83,7 @@ void add_places(const List& list, const Names& names, Places& places) {
   }
 }
 
-/// Infinity is allowed, because it can mean "none yet". NaN is not: it never equals itself, so two
-/// equal runs would differ.
+/// Infinity can mean "none yet". NaN never equals itself, so two equal runs would differ.
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
@@ -144,8 +142,7 @@ std::string write_image(const Checkpoint& checkpoint) {
     file.value(kStates + name, value);
   }
   std::string image = file.take_image();
-  // Another version of libhdf5 may write something that our reader does not support. Find out
-  // before the run depends on the file.
+  // Another libhdf5 may write what our reader refuses. Find out before the run depends on it.
   read_hdf5(image);
   return image;
 }
@@ -233,8 +230,7 @@ constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a se
   detail::fail<CheckpointError>("not a checkpoint of xgrad: neither an HDF5 file nor sealed");
 }
 
-/// Checks the seal by the first and last kSealSize bytes of a file of `size` bytes, or the whole
-/// file if it is shorter.
+/// Checks the seal by the first and last kSealSize bytes of a file, or by all if it has fewer.
 void check_ends(std::string_view start, std::string_view seal, std::uint64_t size) {
   if (size < kSealSize || !seal.starts_with(kMagic)) refuse_unsealed(start, size);
   check<CheckpointError>(seal.substr(kDigested) == sha256(seal.substr(0, kDigested)),
@@ -322,10 +318,8 @@ std::string to_hdf5(const Checkpoint& checkpoint) {
   return to_hdf5_file(checkpoint).bytes;
 }
 
-// kFixed bounds everything but tensors and text.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
-  // Above the 900 bytes of a tensor, with its module and its name, in checkpoints of many models,
-  // and the 11,000 bytes of all else. More would refuse disks that have the room.
+  // Above the 900 bytes of a tensor with module and name in many models, and 11,000 of all else.
   constexpr std::size_t kTensor = 1536, kFixed = 1 << 14;
   return bytes + kTensor * tensors + text + kFixed + kSealSize;
 }

@@ -41,9 +41,7 @@ static Shapes shapes_of(const Parameters<T>& parameters) {
   return shapes;
 }
 
-// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
-// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
-// state"; `source` is where the tensors were found.
+// Returns a line for each difference in name, shape or, unless `scalar` is null, scalar type.
 static std::string misfits(const char* kind, const std::vector<NamedTensor>& found,
                            const char* source, const Shapes& wanted, const char* scalar) {
   std::string text;

@@ -129,8 +129,7 @@ void find_the_task(Resolved& given, Problems& problems) {
   }
 }
 
-// Drops keys that the chosen optimizer or schedule does not use. "optim.name=sgd" on a command
-// line wins, even if the file sets keys of another optimizer.
+// "optim.name=sgd" on a command line wins, even if the file sets keys of another optimizer.
 void leave_out_keys_of_others(Resolved& given, Problems& problems) {
   std::erase_if(given.assignments, [&](const auto& entry) {
     const Assignment& a = entry.second;
@@ -139,12 +138,12 @@ void leave_out_keys_of_others(Resolved& given, Problems& problems) {
     const std::string name = chosen(given, a.section);
     // An unknown name is reported by itself.
     if (key->read_by(name) || !detail::is_known(a.section, name)) return false;
-    const char* chooser = detail::choosing_key(a.section);
-    const Assignment* choice = find(given, a.section + "." + chooser);
+    const std::string chooser = a.section + "." + detail::choosing_key(a.section);
+    const Assignment* choice = find(given, chooser);
     if (choice == nullptr || !is_overridden(*choice) || is_overridden(a)) {
-      problems.push_back({a.key_place, entry.first,
-                          "is not a key of " + a.section + "." + chooser + " = \"" + name +
-                              "\", but of " + joined(key->users)});
+      problems.push_back(
+          {a.key_place, entry.first,
+           "is not a key of " + chooser + " = \"" + name + "\", but of " + joined(key->users)});
     }
     return true;
   });
@@ -224,9 +223,8 @@ class Validator {
         entry.section = name;
         set_group_key(group, entry);
       }
-      if (group.match.empty() && !wrong_.contains(name + ".match")) {
-        complain(a.key_place, name + ".match", "is missing");
-      }
+      const bool missing = group.match.empty() && !wrong_.contains(name + ".match");
+      if (missing) complain(a.key_place, name + ".match", "is missing");
     }
   }
 
@@ -244,8 +242,7 @@ class Validator {
                            : "unknown key; there are " + joined(names));
   }
 
-  // The value of a key, if it may have it. A relative path is relative to the config's folder or,
-  // on the command line, to the working directory.
+  // The value, if it is valid. A path counts from the config's folder or, in overrides, from here.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
     std::string wrong;
     if (const auto* value = std::get_if<OptionValue>(&a.value)) {
@@ -274,8 +271,7 @@ class Validator {
     return std::nullopt;
   }
 
-  // Reports the rule at its first key that is given; not at all if one of its keys is invalid
-  // itself.
+  // Reports a rule at its first key that is given, unless one of its keys is invalid itself.
   void report(const std::vector<std::string>& keys, const std::string& text) {
     if (std::ranges::any_of(keys, [&](auto& key) { return wrong_.contains(key); })) return;
     const auto section = given_.sections.find(keys[0].substr(0, keys[0].find('.')));
@@ -330,16 +326,12 @@ Config parse_config(const std::string& text, const std::string& origin,
 }
 
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
-                   ConfigWriter writer) {
-  std::string text;
-  try {
-    text = read_file(path, detail::kMostConfigBytes);
-  } catch (const IoError& error) {
-    // A run's own file, so it is not an error in the user's config.
-    if (writer == ConfigWriter::xgrad) throw;
-    throw ConfigError(error.what());
-  }
-  return parse_config(text, path, overrides, writer);
+                   ConfigWriter writer) try {
+  return parse_config(read_file(path, detail::kMostConfigBytes), path, overrides, writer);
+} catch (const IoError& error) {
+  // A run's own file, so it is not an error in the user's config.
+  if (writer == ConfigWriter::xgrad) throw;
+  throw ConfigError(error.what());
 }
 
 }  // namespace xgrad

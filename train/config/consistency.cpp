@@ -142,14 +142,12 @@ void what_goes_with_the_loss(const TrainConfig& train, const Refusals& refuse_if
 void optimizer_and_schedule(const Config& config, const Refusals& refuse_if) {
   const OptimConfig& optim = config.optim;
   const std::uint64_t steps = config.train.steps, warmup = config.schedule.warmup;
-  // If the length is given in epochs, the trainer checks the warm-up, because only it knows the
-  // size of the data.
+  // The trainer checks warm-ups against epochs, because it knows the size of the data.
   refuse_if(steps != 0 && warmup > steps, {"schedule.warmup", "train.steps"}, "is ", warmup,
             ", must be at most train.steps, ", steps);
   refuse_if(optim.name == "sgd" && optim.nesterov && optim.momentum == 0,
             {"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0");
-  // An eps of 0 would divide 0 by 0 for weights without gradient, such as rows that no batch looks
-  // up.
+  // An eps of 0 would divide 0 by 0 for weights without gradient.
   const std::string& precision = config.train.precision;
   refuse_if(precision != "double" && float(optim.eps) == 0, {"optim.eps", "train.precision"},
             "rounds to 0 with train.precision = \"", precision, "\"; choose a larger value");
@@ -205,9 +203,7 @@ void check_rules(const Config& config, const ReportRule& report) {
             "needs a claim about a metric, such as expect.accuracy, that a validation can reach");
 }
 
-// No system call takes a path of PATH_MAX bytes, and looking at each of its parents takes time that
-// grows with the square of its length. Only a shell expands ~. Control characters would garble
-// terminals, logs and lists of runs.
+// No system call takes a path of PATH_MAX bytes. Control characters would garble lists of runs.
 std::string flaw_of_new_path(const std::string& path) {
   if (path.size() >= PATH_MAX) {
     return "is too long: " + std::to_string(path.size()) + " bytes, the limit is " +

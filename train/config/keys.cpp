@@ -177,18 +177,17 @@ static std::string choose_from(const std::vector<std::string>& names) {
   return names.empty() ? "" : "; there are " + joined(names);
 }
 
-// The name closest to the word, or one that is a prefix of the word or has it as a prefix; empty if
-// there is none.
+// The name closest to the word, or one that begins it or begins with it; empty if there is none.
 static std::string meant(std::string word, const std::vector<std::string>& names) {
   // No name is longer, and the distance takes quadratic time.
   word.resize(std::min<std::size_t>(word.size(), 64));
   const std::string near = nearest(word, names);
   if (!near.empty()) return near;
-  for (const std::string& name : names) {
-    const bool related = word.starts_with(name) || name.starts_with(word);
-    if (related && std::min(word.size(), name.size()) >= 3) return name;
-  }
-  return "";
+  const auto related = std::ranges::find_if(names, [&](const std::string& name) {
+    return std::min(word.size(), name.size()) >= 3 &&
+           (word.starts_with(name) || name.starts_with(word));
+  });
+  return related == names.end() ? "" : *related;
 }
 
 std::string suggest_key(const std::string& section, const std::string& key,
@@ -211,16 +210,21 @@ std::string suggest_key(const std::string& section, const std::string& key,
 std::string suggest_anywhere(const std::string& key) {
   std::vector<std::string> names;
   for (const ConfigKey& row : config_keys()) names.push_back(row.spec.name);
-  const std::string near = meant(translated(key), names);
-  for (const ConfigKey& row : config_keys()) {
-    if (row.spec.name == near) return did_you_mean(row.name());
-  }
-  return "";
+  const auto named = [](const ConfigKey& row) { return row.spec.name; };
+  const auto row = std::ranges::find(config_keys(), meant(translated(key), names), named);
+  return row == config_keys().end() ? "" : did_you_mean(row->name());
 }
 
 std::string suggest_section(const std::string& section) {
   const std::string near = meant(section, config_sections());
   return near.empty() ? choose_from(config_sections()) : did_you_mean("[" + near + "]");
+}
+
+std::string suggest(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot != name.npos) return suggest_key(name.substr(0, dot), name.substr(dot + 1), {});
+  const std::string key = suggest_anywhere(name);
+  return key.empty() ? suggest_section(name) : key;
 }
 
 }  // namespace xgrad::detail

@@ -50,8 +50,7 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// The key that chooses among the parts of a section: "kind" in [model], "hooks" in [log],
-/// otherwise "name".
+/// The key that chooses among the parts of a section: "kind", "hooks" in [log], or "name".
 const char* choosing_key(std::string_view section);
 
 /// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
@@ -71,9 +70,9 @@ struct Preset {
 };
 const std::vector<Preset>& model_presets();
 
-/// Adds a part to the table of keys: its name to the choices of the section's `kind`, `name` or
-/// `hooks`, and its own keys, which `own` stores. Throws ConfigError when the name or a key is
-/// taken or has a wrong form, or when `keys` names something else than a key of other parts.
+/// Adds a part to the table of keys: its name to the choices of choosing_key(), and its own keys,
+/// which `own` stores. Throws ConfigError when the name or a key is taken or has a wrong form, or
+/// when `keys` names something else than a key of other parts.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which commas separate; spaces around them do not count.
@@ -97,10 +96,11 @@ void check_named_after(const std::string& file, const std::string& path);
 /// `task_keys` are the keys of the config's task.
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys);
-/// Makes a suggestion for a key that is outside of every section.
+/// Makes a suggestion for a key that is outside of every section, for an unknown section, and for
+/// either, or "section.key".
 std::string suggest_anywhere(const std::string& key);
-/// Makes a suggestion for an unknown section.
 std::string suggest_section(const std::string& section);
+std::string suggest(const std::string& name);
 
 using Keys = std::vector<ConfigKey>;
 
@@ -113,7 +113,6 @@ Keys schedule_keys();
 Keys expect_keys();
 Keys execution_keys();
 
-// Concatenates the parts.
 inline Keys all_of(const std::vector<Keys>& parts) {
   Keys all;
   for (const Keys& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -133,14 +132,17 @@ inline Limits between(double min, double max) {
 inline const Limits kFraction = {0, below(1)};  // [0, 1)
 inline constexpr double kMany = 1e12;           // limit of steps: above any run, far from overflow
 
+// The type in which an OptionValue holds a field.
+template <class Field>
+using Held = std::conditional_t<std::is_integral_v<Field> && !std::is_same_v<Field, bool>,
+                                std::int64_t, Field>;
+
 template <class Field>
 std::optional<OptionValue> to_value(const Field& field) {
   if constexpr (requires { field.has_value(); }) {
     return field ? to_value(*field) : std::nullopt;
-  } else if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
-    return std::int64_t(field);
   } else {
-    return field;
+    return Held<Field>(field);
   }
 }
 
@@ -148,10 +150,8 @@ template <class Field>
 void assign(Field& field, const OptionValue& value) {
   if constexpr (requires { field.has_value(); }) {
     assign(field.emplace(), value);
-  } else if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
-    field = Field(std::get<std::int64_t>(value));
   } else {
-    field = std::get<Field>(value);
+    field = Field(std::get<Held<Field>>(value));
   }
 }
 
@@ -169,8 +169,7 @@ Key<Owner> key_at(const Place& place, const char* name, const char* help, Limits
           [place](Owner& owner, const OptionValue& value) { assign(place(owner), value); }};
 }
 
-// Makes the rows of a section, whose values are members of the part of a Config that `part`
-// returns.
+// Makes the rows of a section, whose values are members of what `part` returns.
 template <class Part>
 struct SectionKeys {
   const char* section;

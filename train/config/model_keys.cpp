@@ -172,8 +172,7 @@ static Keys attention_keys() {
   };
 }
 
-// Keys that count for every kind of model. All others are for built-in kinds, and for those of the
-// program that name them.
+// Keys of every kind of model; others are of built-in kinds, and of added ones that name them.
 constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {

@@ -27,8 +27,7 @@ struct Line {
   std::string literal;  // empty if not given
 };
 
-// Adds a task's options in the order of its table, followed by those that this program does not
-// know, sorted by name.
+// Adds a task's options in the order of its table, then those that this program does not know.
 void add_task_options(const Config& config, std::vector<Line>& lines) {
   const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
   Options rest = config.task_options;
@@ -106,23 +105,14 @@ std::vector<Table> all_tables() {
     }
     if (section == "task") add_tasks(tables);
     if (section != "optim") continue;
-    Table& groups = tables.emplace_back(Table{
-        section,
-        "[[optim.groups]], settings for some parameters; the first group that matches counts"});
+    constexpr const char* kGroups =
+        "[[optim.groups]], settings for some parameters; the first group that matches counts";
+    Table& groups = tables.emplace_back(Table{section, kGroups});
     for (const GroupKey& key : detail::group_keys()) {
       groups.add(key.spec, key.get({}) && key.spec.name != "match");
     }
   }
   return tables;
-}
-
-std::string suggestion(const std::string& key_or_section) {
-  const std::size_t dot = key_or_section.find('.');
-  if (dot != std::string::npos) {
-    return detail::suggest_key(key_or_section.substr(0, dot), key_or_section.substr(dot + 1), {});
-  }
-  const std::string key = detail::suggest_anywhere(key_or_section);
-  return key.empty() ? detail::suggest_section(key_or_section) : key;
 }
 
 // Adds minimum and maximum. A bound from above() or below() becomes the number that it excludes.
@@ -163,8 +153,7 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// A key that only some parts read requires the section's `name` or `kind` to be one of them, or
-// `hooks` to list one.
+// A key that only some parts read requires the key that chooses to name one of them.
 Json needs_user(const ConfigKey& key) {
   const char* chooser = detail::choosing_key(key.section);
   Json user{{"enum", key.users}};
@@ -209,9 +198,7 @@ Json task_schema() {
   for (const TaskEntry& entry : tasks()) {
     name["enum"].push_back(entry.name);
     Json properties{{"name", {{"description", entry.summary}}}};
-    for (const OptionSpec& spec : entry.options) {
-      properties[spec.name] = schema_of(spec, /*has_default=*/true);
-    }
+    for (const OptionSpec& spec : entry.options) properties[spec.name] = schema_of(spec, true);
     rules.push_back({{"if", {{"properties", {{"name", {{"const", entry.name}}}}}}},
                      {"then", closed_object(std::move(properties))}});
   }
@@ -284,18 +271,17 @@ std::vector<KeyValues> key_values() {
 
 std::string describe_config(const std::string& key_or_section) {
   std::string text;
-  for (Table& table : all_tables()) {
-    if (!key_or_section.empty() && key_or_section != table.section) {
-      std::erase_if(table.rows, [&](const Row& row) {
-        return row[0] != key_or_section && table.section + "." + row[0] != key_or_section;
+  for (auto& [section, heading, rows] : all_tables()) {
+    if (!key_or_section.empty() && key_or_section != section) {
+      std::erase_if(rows, [&, &section = section](const Row& row) {
+        return row[0] != key_or_section && section + "." + row[0] != key_or_section;
       });
-      if (table.rows.empty()) continue;
+      if (rows.empty()) continue;
     }
-    text += (text.empty() ? "" : "\n") + table.heading + "\n" +
-            text_table(table.rows, {Align::left}, "  ");
+    text += (text.empty() ? "" : "\n") + heading + "\n" + text_table(rows, {Align::left}, "  ");
   }
   check<ConfigError>(!text.empty(), "there is no key or section '", key_or_section, "'",
-                     suggestion(key_or_section));
+                     detail::suggest(key_or_section));
   return text;
 }
 

@@ -19,10 +19,9 @@ namespace xgrad::detail {
 
 constexpr unsigned kMaxDepth = 32;
 
-// Finds the first problem in a text that the TOML parser must not see: deep nesting, which could
-// exhaust the stack because tables are freed by recursion, and characters beyond ASCII outside of
-// strings and comments, which TOML forbids but the parser accepts. Also refuses multi-line strings.
-// No key needs them, and without them every line can be scanned by itself.
+// Finds what the parser must not see: deep nesting, which is freed by recursion; characters beyond
+// ASCII outside of strings and comments, which it accepts but TOML forbids; and multi-line strings,
+// without which every line can be scanned by itself.
 static std::optional<Problem> problem_before_parsing(std::string_view text) {
   unsigned line = 1, column = 0, depth = 0;
   char quote = 0;  // ends the string that c is in; of a comment, the end of the line

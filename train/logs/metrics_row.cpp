@@ -50,8 +50,7 @@ Line line_of(const std::string& text, bool has_end, std::uint64_t step, bool val
   return later ? Line{Line::Kind::later} : Line{Line::Kind::row, 2 * row->step + validation};
 }
 
-// Marks rows as bad so that the others increase; as few as possible, since a row with a wrong step
-// may stand before or after the one that shows it.
+// Marks as few rows as possible as bad so that the others increase, whichever of two is wrong.
 void mark_misplaced(std::vector<Line>& lines) {
   // ends[k]: last row of an increasing series of k + 1 rows, whose place is the lowest so far.
   std::vector<std::size_t> ends, before(lines.size());

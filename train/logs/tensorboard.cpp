@@ -27,8 +27,7 @@ namespace xgrad {
 using Event = events::Event;
 using Value = events::Summary::Value;
 
-// CRC-32C of each byte: remainders by Castagnoli's polynomial with bits in reverse order (RFC 3720,
-// appendix B.4).
+// CRC-32C of each byte, by Castagnoli's polynomial in reverse order (RFC 3720, appendix B.4).
 constexpr auto kCrc32c = [] {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {

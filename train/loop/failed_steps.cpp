@@ -20,8 +20,7 @@ static std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
 
-// Describes the first NaN or infinity of a tensor, which is a run of one of this shape from element
-// `first` on; empty if there is none.
+// The first NaN or infinity of x, the part of a tensor of this shape from `first` on, in words.
 template <class T>
 static std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
                               std::size_t first = 0) {

@@ -124,8 +124,7 @@ bool Trainer<T>::is_due(std::uint64_t every) const {
   return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
 }
 
-// If the update left a NaN or infinity, reports the next step as failed instead of validating or
-// saving.
+// If the update left a NaN or infinity, the next step fails before a validation or a save.
 template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   StepReport next{.step = step() + 1, .failure = failure_of_state()};

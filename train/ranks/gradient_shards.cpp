@@ -6,7 +6,6 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/train/ranks/shard_tree.hpp>
 
 namespace xgrad {
 
@@ -83,11 +82,6 @@ GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t s
     rounds_ = std::max(rounds_, nodes_[r].size());
   }
   arrived_.resize(leaves_.size());
-}
-
-template <class T>
-bool GradientShards<T>::joins(const Sum& sum) const {
-  return is_node({sum.node.begin, shard_ + 1}, count_);
 }
 
 template <class T>
@@ -183,8 +177,7 @@ void GradientShards<T>::add_up() {
   sums_.clear();
 }
 
-// In each round, a rank sends the sum of one of its nodes to all others: to each the part of the
-// bucket that is in its slice.
+// In each round, a rank sends the sum of one of its nodes to all others, to each for its slice.
 template <class T>
 void GradientShards<T>::send() {
   const std::size_t bucket = --unsent_, self = ranks_->rank();

@@ -2,6 +2,7 @@
 // batch, and updates a slice of the parameters.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -12,13 +13,40 @@
 
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/range.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
 
+// The tree that fixes the order in which the gradients of shards are added.
+
+/// Returns the first shard of the right child of a node, which has at least two shards. The size of
+/// the left child is the largest power of two below that of the node.
+///
+///     5 shards:  ((0 + 1) + (2 + 3)) + 4
+inline std::size_t cut_of(const Range& node) {
+  return node.begin + std::bit_floor(node.size() - 1);
+}
+
+/// The largest nodes inside a range, in order, of a tree or of the part of it below `node`. Their
+/// sums are all that others need of the shards in the range.
+inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
+  if (range.end <= node.begin || node.end <= range.begin) return {};
+  if (range.begin <= node.begin && node.end <= range.end) return {node};
+  std::vector<Range> nodes = nodes_of(range, {node.begin, cut_of(node)});
+  const std::vector<Range> right = nodes_of(range, {cut_of(node), node.end});
+  nodes.insert(nodes.end(), right.begin(), right.end());
+  return nodes;
+}
+
+/// Whether the tree over shards 0 ... count - 1 has this node.
+inline bool is_node(const Range& range, std::size_t count) {
+  return nodes_of(range, {0, count}).size() == 1;
+}
+
 /// The part of a rank in each step. The gradients of the shards are added as a tree over their
-/// numbers says (shard_tree.hpp), so the sum depends on the number of shards and not on the number
+/// numbers says, so the sum depends on the number of shards and not on the number
 /// of ranks. A shard without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient are numbered in one row. It is cut into
@@ -88,7 +116,7 @@ class GradientShards {
   void open();
   void add_gradients(const Range& range);
   // Whether the node of a sum continues to the shard that is being taken.
-  bool joins(const Sum& sum) const;
+  bool joins(const Sum& sum) const { return is_node({sum.node.begin, shard_ + 1}, count_); }
   void on_gradient(const Node<T>& leaf);
   void send();
   void receive(Exchange& exchange);

@@ -38,23 +38,20 @@ constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", kDigests, "log
 constexpr char kBad[] = ".bad";             // ends the name of the file of a log's bad lines
 constexpr std::size_t kLongestOwner = 512;  // above the length of a lock file's text
 
-// The directory that a path's last part is in. Keeps "..", which after a symbolic link does not
-// lead back.
+// The directory of a path's last part. Keeps "..", which does not lead back through a link.
 static std::string above(const std::string& path) {
   fs::path name(path);
   if (!name.has_filename()) name = name.parent_path();  // ends with a slash
   return name.has_parent_path() ? name.parent_path().string() : ".";
 }
 
-// A new directory survives a power failure once its parent is synced. A parent that cannot be read
-// cannot be synced.
+// A new directory survives a power failure once its parent is synced, which needs to be readable.
 static void sync_name(const std::string& path) {
   const std::string parent = above(path);
   if (::access(parent.c_str(), R_OK) == 0) Folder(parent).sync();
 }
 
-// Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two runs that start
-// at once.
+// Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two processes.
 static std::string claim_next(const std::string& stem) {
   make_directory("runs");
   for (int number = 1;; ++number) {
@@ -89,8 +86,7 @@ static std::string owner() {
   return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
-// Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
-// and zeros for the rest.
+// Whether the text is that of owner(), or as a power failure leaves it: a part, and zeros.
 static bool is_owner(const std::string& text) {
   static const std::regex known("process [0-9]+( | o| on| on [^ \n]*)?");
   const std::string start = text.substr(0, text.find('\0'));
@@ -98,8 +94,7 @@ static bool is_owner(const std::string& text) {
          (std::string_view("process ").starts_with(start) || std::regex_match(start, known));
 }
 
-// The process that holds the lock. It writes its name right after it gets the lock, so this waits a
-// moment.
+// The process that holds the lock, which writes its name a moment after it gets the lock.
 static std::string owner_of(int lock) {
   std::string name;
   for (int tries = 0; tries < 100 && name.empty(); ++tries) {
@@ -186,8 +181,7 @@ static void check_unused(const Folder& folder) {
                  " but no config.toml, so it is not a run directory; choose another run.dir");
 }
 
-// Throws IoError unless everything with the name of a run's file is a regular file, without hard
-// links if runs write it in place.
+// Throws IoError unless files of a run are regular, and have one link if runs write them in place.
 static void check_files(const Folder& folder) {
   for (const char* name : {kLock, kConfig, kConfigDigest, kCsv, kReport, kCertificate}) {
     folder.holds(name);
@@ -207,12 +201,10 @@ static void check_files(const Folder& folder) {
   }
 }
 
-// Locks the directory and removes temporary files of a killed run. Throws LockError; IoError if the
-// lock file is not one of a run.
+// Locks the directory and removes temporary files of a killed run. Throws LockError, IoError.
 static detail::Descriptor locked(const Folder& folder) {
   const std::string file = folder.path_of(kLock), mine = owner();
-  // Empty until the process that gets the lock writes its name: the one that is faster here may be
-  // slower there.
+  // Empty until the process that gets the lock writes its name, perhaps another one.
   try {
     if (!folder.holds(kLock)) publish(folder, kLock, "");
   } catch (const IoError&) {
@@ -232,8 +224,7 @@ static detail::Descriptor locked(const Folder& folder) {
   return lock;
 }
 
-// Creates missing files, removes temporary files of checkpoints, and syncs the names. Otherwise a
-// power failure could spare a checkpoint but take its directory or log.
+// Creates missing files and syncs names: a power failure must not take only a checkpoint's folder.
 RunDirectory::RunDirectory(Folder folder, detail::Descriptor lock)
     : folder_(std::move(folder)), lock_(std::move(lock)), checkpoints_([&] {
         sync_name(path());
@@ -253,8 +244,7 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   if (!chosen.empty()) make_directory(chosen);
   Folder folder(chosen.empty() ? claim_next(stem) : chosen);
   check_files(folder);
-  // Checks before locking, so that a refused directory stays unchanged. If there is a lock that
-  // somebody may hold, or one appears during the checks, only those after locking count.
+  // A refused directory stays unchanged. If there is a lock, only the checks after locking count.
   try {
     if (!folder.holds(kLock)) check_unused(folder);
   } catch (const IoError&) {
@@ -275,8 +265,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
   return {std::move(folder), std::move(lock)};
 }
 
-// Writes the digest first: it does not match the old config, so after a crash in between it claims
-// nothing.
+// Writes the digest first: after a crash in between it fits no config, and claims nothing.
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);

@@ -11,8 +11,7 @@ namespace xgrad {
 /// The log of make_digest_log().
 inline constexpr const char* kDigests = "digests.jsonl";
 
-/// Creates a directory and its parents unless they exist. New names survive a power failure. Throws
-/// IoError.
+/// Creates a directory and its parents, which survive a power failure. Throws IoError.
 void make_directory(const std::string& path);
 
 /// The directory of a run, locked against other processes.
@@ -23,8 +22,8 @@ class RunDirectory {
   /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens an existing run. Throws IoError if the directory is not a run, or if anything with the
-  /// name of one of its files is not a regular file; LockError if it is in use.
+  /// Opens a run. Throws IoError if the directory is none, or something with the name of one of its
+  /// files is not a regular file; LockError if it is in use.
   static RunDirectory open(const std::string& path);
 
   /// The path by which the directory was opened.
@@ -38,8 +37,7 @@ class RunDirectory {
   void replace_config(const std::string& text) const;
   /// Writes the certificate of the model's gradients, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
-  /// Removes the lines of checkpoints from the manifest, for a run that has none and starts again.
-  /// Throws IoError.
+  /// Removes the lines of checkpoints from the manifest, for a run that has none. Throws IoError.
   void forget_checkpoints() const;
   /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;

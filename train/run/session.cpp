@@ -196,17 +196,15 @@ static void tell_about_processor(const Config& config, const Checkpoint* checkpo
       "correct and memory is saved, but steps are slower than with float");
 }
 
-// NaN and infinity are detected by their bits, so that compiler flags cannot hide them. A build in
-// which a flag does must not train.
+// A build in which a flag hides NaN and infinity from tests of their bits must not train.
 static void need_guard() {
   const volatile double zero = 0;
   check<Error>(is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-// Trains a run in the directory that open(trainer, console) returns. Before, reads its data and
-// checks that its claims can be judged and that two checkpoints fit on the disk of `place`: the
-// newest one stays until the next is complete.
+// Trains in the directory that open(trainer, console) returns. Before, reads the data, and checks
+// the claims and that `place` has room for two checkpoints: one stays until the next is complete.
 template <class Open>
 static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
                            const std::string& place, SessionOptions options, const Open& open) {

@@ -14,8 +14,7 @@
 
 namespace xgrad {
 
-/// Sets the parameters of an EncoderModel one by one, by what they connect: feature `from` of a
-/// token to feature `to`. All are 0 at first.
+/// Sets single weights of an EncoderModel by the features that they connect. All are 0 at first.
 class WrittenWeights {
  public:
   WrittenWeights(const ModelConfig& model, const Parameters<double>& parameters)
@@ -175,8 +174,7 @@ void write_parity(const TaskShape&, WrittenWeights& w) {
     w.hidden(unit, h) = double(h) - 1;
     w.mlp(h, last) = h == 1 ? -2 : 1;
   }
-  // From the class token, one head looks at even places and one at odd ones; place k is odd or
-  // even.
+  // From the class token, one head looks at even places and one at odd ones.
   for (std::size_t head = 0; head < 2; ++head) {
     w.head(1, head, w.query, end, 0) = w.head(1, head, w.value, last, 0) = 1;
     w.head(1, head, w.key, sign, 0) = head == 0 ? 1 : -1;

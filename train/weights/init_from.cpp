@@ -84,8 +84,7 @@ SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
   return weights;
 }
 
-// Names of a task that learns its own vocabulary. Other tasks of one name share their names, so
-// these need no comparison.
+// The shape of a task that learns its own vocabulary. Other tasks of one name share their names.
 TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
