@@ -38,17 +38,15 @@ static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path
 }
 
 // Whether a file has this digest. Nothing is removed because of a file that cannot be read.
-static bool has_digest(const Folder& directory, const std::string& name,
-                       const std::string& digest) try {
-  const InputFile file = directory.input(name);
-  return to_hex(sha256(file, file.size())) == digest;
+static bool has_digest(const Folder& folder, const std::string& name, const std::string& hash) try {
+  const InputFile file = folder.input(name);
+  return to_hex(sha256(file, file.size())) == hash;
 } catch (const IoError&) {
   return false;
 }
 
-CheckpointKind kind_of(const Checkpoint& checkpoint) {
-  return checkpoint.state.contains("fault") ? CheckpointKind::failed_step
-                                            : CheckpointKind::checkpoint;
+CheckpointKind kind_of(const Checkpoint& saved) {
+  return saved.state.contains("fault") ? CheckpointKind::failed_step : CheckpointKind::checkpoint;
 }
 
 template <class Value>
@@ -228,8 +226,7 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
       directory = fs::proximate(run).string();
     }
   }
-  Config config =
-      parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
+  auto config = parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
   return {directory, saved.file, std::move(saved), std::move(config)};
 }
 

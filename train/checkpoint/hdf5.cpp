@@ -258,6 +258,8 @@ auto naming(const std::string& origin, const Read& read) try {
   detail::fail<NewerFormatError>(origin, ": ", error.what());
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(origin, ": ", error.what());
+} catch (const NumericError& error) {
+  detail::fail<NumericError>(origin, ": ", error.what());
 }
 
 }  // namespace
@@ -298,20 +300,16 @@ static std::string check_sealed(const InputFile& file) {
   return to_hex(digest.value());
 }
 
-DigestedFile to_hdf5_file(const Checkpoint& checkpoint) try {
-  DigestedFile file{write_image(checkpoint), {}};
-  Sha256Stream digest;
-  digest.add(file.bytes);
-  const std::string seal =
-      make_seal({.payload = file.bytes, .step = checkpoint.step}, digest.value());
-  digest.add(seal);
-  file.bytes += seal;
-  file.sha256 = to_hex(digest.value());
-  return file;
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>("checkpoint of step ", checkpoint.step, ": ", error.what());
-} catch (const NumericError& error) {
-  detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
+DigestedFile to_hdf5_file(const Checkpoint& checkpoint) {
+  return naming("checkpoint of step " + std::to_string(checkpoint.step), [&] {
+    std::string bytes = write_image(checkpoint);
+    Sha256Stream digest;
+    digest.add(bytes);
+    const std::string seal = make_seal({.payload = bytes, .step = checkpoint.step}, digest.value());
+    digest.add(seal);
+    bytes += seal;
+    return DigestedFile{std::move(bytes), to_hex(digest.value())};
+  });
 }
 
 std::string to_hdf5(const Checkpoint& checkpoint) {

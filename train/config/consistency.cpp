@@ -12,13 +12,12 @@ namespace {
 
 // Reports the rules that a config breaks.
 struct Refusals {
-  const ReportRule& report;
+  const Report& report;
 
   // The message is about the first key and made of `parts`.
   template <class... Parts>
-  void operator()(bool is_broken, const std::vector<std::string>& keys,
-                  const Parts&... parts) const {
-    if (!is_broken) return;
+  void operator()(bool broken, const std::vector<std::string>& keys, const Parts&... parts) const {
+    if (!broken) return;
     Message message;
     (message.add(parts), ...);
     report(keys, message.text());
@@ -180,7 +179,7 @@ void minima_of_the_task(const Options& options, const Refusals& refuse_if) {
 
 }  // namespace
 
-void check_rules(const Config& config, const ReportRule& report) {
+void check_rules(const Config& config, const Report& report) {
   const TrainConfig& train = config.train;
   const ExpectConfig& e = config.expect;
   const Refusals refuse_if{report};

@@ -93,37 +93,33 @@ static void check_name(const std::string& name, const std::string& what) {
 }
 
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&)) {
-  Keys& keys = table();
   const auto row = [&](const std::string& name) {
-    return std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& key) {
-      return key.section == section && key.spec.name == name;
-    });
+    return const_cast<ConfigKey*>(find_config_key(section, name));  // one of table()
   };
   check_name(part.name, section);
   check<ConfigError>(!is_known(section, part.name), section, ".", choosing_key(section), ": '",
                      part.name, "' exists already");
   for (const OptionSpec& option : part.options) {
     check_name(option.name, section + ", " + part.name);
-    check<ConfigError>(row(option.name) == keys.end() &&
+    check<ConfigError>(row(option.name) == nullptr &&
                            std::ranges::count(part.options, option.name, &OptionSpec::name) == 1,
                        section, ".", option.name, ": ", part.name,
                        " cannot have this key, because there is one");
   }
   for (const std::string& name : part.keys) {
     const auto key = row(name);
-    check<ConfigError>(key != keys.end() && !key->users.empty(), section, ".", name, ": ",
-                       part.name, " cannot read this key, because no other part has it");
+    check<ConfigError>(key != nullptr && !key->users.empty(), section, ".", name, ": ", part.name,
+                       " cannot read this key, because no other part has it");
   }
   OptionSpec& choice = row(choosing_key(section))->spec;
   (section == "log" ? hooks() : choice.choices).push_back(part.name);
   choice.help += " " + part.name + ": " + part.help;
   for (const std::string& name : part.keys) row(name)->users.push_back(part.name);
-  const auto last = std::find_if(keys.rbegin(), keys.rend(),
-                                 [&](const ConfigKey& key) { return key.section == section; });
-  Keys added;
-  for (const OptionSpec& option : part.options)
-    added.push_back(own_key(section, part, option, own));
-  keys.insert(last.base(), added.begin(), added.end());
+  Keys& keys = table();
+  auto at = std::ranges::find(keys.rbegin(), keys.rend(), section, &ConfigKey::section).base();
+  for (const OptionSpec& option : part.options) {
+    at = keys.insert(at, own_key(section, part, option, own)) + 1;
+  }
 }
 
 const std::vector<std::string>& config_sections() {

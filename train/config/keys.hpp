@@ -63,11 +63,8 @@ bool is_read(const ConfigKey& key, const Config& config);
 using GroupKey = Key<ParameterGroup>;
 const std::vector<GroupKey>& group_keys();
 
-/// A value of model.preset: values that replace the defaults of keys of [model].
-struct Preset {
-  std::string name;
-  std::vector<std::pair<std::string, OptionValue>> values;
-};
+/// The values of model.preset, each with values that replace the defaults of keys of [model].
+using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
 /// Adds a part to the table of keys: its name to the choices of choosing_key(), and its own keys,
@@ -82,9 +79,8 @@ std::vector<std::string> hooks_in(const std::string& list);
 std::string problem_of_hooks(const std::string& list);
 
 /// Called for a rule between keys that a config breaks; the text is about the first of its keys.
-using ReportRule =
-    std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
-void check_rules(const Config& config, const ReportRule& report);
+using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
+void check_rules(const Config& config, const Report& report);
 
 /// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
 std::string flaw_of_new_path(const std::string& path);
@@ -129,8 +125,9 @@ inline Limits at_least(double min) {
 inline Limits between(double min, double max) {
   return {min, max};
 }
-inline const Limits kFraction = {0, below(1)};  // [0, 1)
-inline constexpr double kMany = 1e12;           // limit of steps: above any run, far from overflow
+inline constexpr double kMany = 1e12;  // limit of steps: above any run, far from overflow
+inline const Limits kCount = {0, kMany}, kShare = {0, 1}, kFraction = {0, below(1)},
+                    kPositive = at_least(above(0)), kNotNegative = at_least(0);
 
 // The type in which an OptionValue holds a field.
 template <class Field>

@@ -30,11 +30,11 @@ constexpr SectionKeys<M> key{"model", [](Config& c) -> M& { return c.model; }};
 static ConfigKey preset_key() {
   std::string help = "Sets other defaults for this section.";
   std::vector<std::string> names = {"none"};
-  for (const Preset& preset : model_presets()) {
-    help += (names.size() == 1 ? " " : "; ") + preset.name;
-    names.push_back(preset.name);
-    for (const auto& [key, value] : preset.values) {
-      help += (&key == &preset.values[0].first ? ": " : ", ") + key + " " + to_literal(value);
+  for (const auto& [preset, values] : model_presets()) {
+    help += (names.size() == 1 ? " " : "; ") + preset;
+    names.push_back(preset);
+    for (const auto& [key, value] : values) {
+      help += (&key == &values[0].first ? ": " : ", ") + key + " " + to_literal(value);
     }
   }
   ConfigKey own;
@@ -46,9 +46,9 @@ static ConfigKey preset_key() {
       .choices = names};
   own.get = [](const Config&) { return std::optional<OptionValue>(); };
   own.set = [](Config& config, const OptionValue& value) {
-    for (const Preset& preset : model_presets()) {
-      if (preset.name != std::get<std::string>(value)) continue;
-      for (const auto& [name, setting] : preset.values) {
+    for (const auto& [preset, values] : model_presets()) {
+      if (preset != std::get<std::string>(value)) continue;
+      for (const auto& [name, setting] : values) {
         find_config_key("model", name)->set(config, setting);
       }
     }
@@ -158,10 +158,10 @@ static Keys attention_keys() {
       key("score", &M::score, {"dot", "cosine", "additive"},
           "How a query and a key are compared. dot: q.k; cosine: their cosine; additive: w.tanh(q "
           "+ k)."),
-      key("scale", &M::scale, at_least(0),
+      key("scale", &M::scale, kNotNegative,
           "Multiplies the scores; 0: 1/sqrt(head_dim) for dot, sqrt(head_dim) for cosine, 1 for "
           "additive."),
-      key("temperature", &M::temperature, at_least(above(0)), "Divides the scores."),
+      key("temperature", &M::temperature, kPositive, "Divides the scores."),
       key("log_scale", &M::log_scale,
           "Multiplies the scores by log(n), where n is the number of attended tokens."),
       key("attention_activation", &M::attention_activation,

@@ -63,8 +63,7 @@ static Place place_of(const toml::source_region& region) {
 
 static ParsedValue value_of(const toml::node& node);
 
-static Assignment assignment(const std::string& section, const toml::key& key,
-                             const toml::node& node) {
+static Assignment assign(const std::string& section, const toml::key& key, const toml::node& node) {
   const Place key_place = place_of(key.source());
   // A table has no value that a message could point at.
   const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
@@ -77,7 +76,7 @@ static ParsedValue value_of(const toml::array& array) {
     Tables result;
     for (const toml::node& node : array) {
       std::vector<Assignment>& table = result.tables.emplace_back();
-      for (const auto& [key, value] : *node.as_table()) table.push_back(assignment("", key, value));
+      for (const auto& [key, value] : *node.as_table()) table.push_back(assign("", key, value));
     }
     return result;
   }
@@ -107,7 +106,7 @@ static ParsedValue value_of(const toml::node& node) {
 
 static Document walk(const toml::table& root) {
   Document document;
-  const auto add = [&](auto&&... parts) { document.assignments.push_back(assignment(parts...)); };
+  const auto add = [&](auto&&... parts) { document.assignments.push_back(assign(parts...)); };
   for (const auto& [key, node] : root) {
     const toml::table* section = node.as_table();
     if (section == nullptr) {

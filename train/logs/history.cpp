@@ -119,8 +119,8 @@ RunHistory read_run(const std::string& directory) {
   const Folder folder(run.path);
   check_is_run(folder);
   run.config_text = folder.read("config.toml", detail::kMostConfigBytes);
-  run.config =
-      parse_config(run.config_text, folder.path_of("config.toml"), {}, ConfigWriter::xgrad);
+  const std::string file = folder.path_of("config.toml");
+  run.config = parse_config(run.config_text, file, {}, ConfigWriter::xgrad);
   run.rows = read_metrics(folder, "metrics.jsonl");
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
   const MetricsRow timing = last_timing(folder);

@@ -141,10 +141,10 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
   return rows;
 }
 
-RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
+RowsUntil rows_until(const Folder& run, const std::string& log, std::uint64_t step,
                      bool validated) {
   std::vector<Line> lines;
-  Lines reader(run.input(name));
+  Lines reader(run.input(log));
   RowsUntil found;
   for (std::string text; reader.next(text); found.end = reader.position()) {
     found.has_end = reader.has_end();

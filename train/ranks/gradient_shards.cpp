@@ -266,11 +266,10 @@ void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
   const auto for_each_run = [&](std::size_t rank, const auto& copy) {
     T* place = all.data() + places_[rank].begin;
     for (const Range& range : slices_[rank]) {
-      row_.for_each_run(range.begin, range.end,
-                        [&](std::size_t i, std::size_t first, std::size_t n) {
-                          copy(tensors[i] == nullptr ? nullptr : tensors[i] + first, n, place);
-                          place += n;
-                        });
+      row_.for_each_run(range.begin, range.end, [&](auto i, auto first, auto n) {
+        copy(tensors[i] == nullptr ? nullptr : tensors[i] + first, n, place);
+        place += n;
+      });
     }
   };
   for_each_run(ranks_->rank(), [](const T* from, std::size_t n, T* to) {

@@ -152,8 +152,8 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
 }
 
 Verdict judge_seconds(double most, double seconds) {
-  return {fmt::format("trained within {} seconds", most), fmt::format("{:.1f}", seconds),
-          seconds <= most};
+  const std::string text = fmt::format("trained within {} seconds", most);
+  return {text, fmt::format("{:.1f}", seconds), seconds <= most};
 }
 
 }  // namespace xgrad

@@ -181,8 +181,7 @@ static Outcome work(const Config& config, Trainer<T>& trainer, const RunDirector
 }
 
 // Tells the user why results differ, or why bfloat16 saves no time.
-static void tell_about_processor(const Config& config, const Checkpoint* checkpoint,
-                                 Console& console) {
+static void tell_about_cpu(const Config& config, const Checkpoint* checkpoint, Console& console) {
   const bool bf16 = config.train.precision == "bf16";
   const std::string before = checkpoint == nullptr ? "" : arithmetic_of(*checkpoint);
   if (const std::string now = arithmetic(bf16); !before.empty() && before != now) {
@@ -215,12 +214,11 @@ static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
     Console console(options.quiet, "");
     std::optional<WatchProgress> watch(
         std::in_place, [&](const auto&... progress) { console.reading(progress...); });
-    const auto trainer =
-        make_trainer_on_all_ranks<T>(config, checkpoint, [&](const Trainer<T>& made) {
-          check_claims(config.expect, made.task());
-          check_room(place, 2 * made.checkpoint_bytes(), "two checkpoints");
-          tell_about_processor(config, checkpoint, console);
-        });
+    const auto trainer = make_trainer_on_all_ranks<T>(config, checkpoint, [&](const auto& made) {
+      check_claims(config.expect, made.task());
+      check_room(place, 2 * made.checkpoint_bytes(), "two checkpoints");
+      tell_about_cpu(config, checkpoint, console);
+    });
     watch.reset();
     const RunDirectory& run = open(*trainer, console);
     if (config.log_digests) {
@@ -297,10 +295,9 @@ void check_run_name(const Config& config, const std::string& config_path) {
   detail::check_named_after(config_path, "runs/" + fs::path(config_path).stem().string());
 }
 
-Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& options) {
-  check_run_name(config, config_path);
-  return start(config, fs::path(config_path).stem().string(), nullptr, options);
+Outcome start_run(const Config& config, const std::string& file, const SessionOptions& options) {
+  check_run_name(config, file);
+  return start(config, fs::path(file).stem().string(), nullptr, options);
 }
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,

@@ -95,8 +95,7 @@ struct SessionOptions {
 void check_run_name(const Config& config, const std::string& config_path);
 
 /// Starts a new run. Finds all errors in the config before it creates the directory.
-Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& options);
+Outcome start_run(const Config& config, const std::string& file, const SessionOptions& options);
 
 /// Resumes a run in its own directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,

@@ -78,25 +78,23 @@ namespace {
 constexpr double kSharp = 40;
 
 // An encoder without norms and dropout.
-ModelConfig plain(std::size_t layers, std::size_t width) {
-  ModelConfig model;
-  model.layers = layers;
-  model.width = width;
-  model.heads = 1;
-  model.feedforward = 1;
-  model.dropout = model.attention_dropout = 0;
-  model.norm = "none";
-  model.final_norm = false;
-  model.activation = "relu";
-  return model;
+ModelConfig plain(std::size_t layers, std::size_t width, std::size_t feedforward = 1) {
+  return {.width = width,
+          .heads = 1,
+          .layers = layers,
+          .feedforward = feedforward,
+          .dropout = 0,
+          .attention_dropout = 0,
+          .norm = "none",
+          .final_norm = false,
+          .activation = "relu"};
 }
 
 // Chiang & Cholak 2022, section 3.2, for any number S of symbols. Features: tokens one-hot in
 // 0 ... S - 1, the class token in S, whether a place is the first in S + 1, then whether the first
 // token is each symbol. log_scale keeps the share of the first token at 1/2 for any length.
 ModelConfig first_model(const TaskShape& shape) {
-  ModelConfig model = plain(2, 2 * shape.classes + 2);
-  model.feedforward = shape.classes;
+  ModelConfig model = plain(2, 2 * shape.classes + 2, shape.classes);
   model.log_scale = true;
   model.scale = 1;
   return model;
@@ -120,8 +118,7 @@ void write_first(const TaskShape& shape, WrittenWeights& w) {
 // Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then what the attention gives
 // of each symbol, then the share of the token's own symbol.
 ModelConfig histogram_model(const TaskShape& shape) {
-  ModelConfig model = plain(1, 2 * shape.vocabulary + 1);
-  model.feedforward = shape.vocabulary;
+  ModelConfig model = plain(1, 2 * shape.vocabulary + 1, shape.vocabulary);
   model.positions = "none";
   model.scale = 1;
   return model;
@@ -154,9 +151,8 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
 enum ParityFeature : std::size_t { one = 1, end, index, sign, ones, unit, last, answer };
 
 ModelConfig parity_model(const TaskShape&) {
-  ModelConfig model = plain(2, 10);
+  ModelConfig model = plain(2, 10, 3);
   model.heads = 2;
-  model.feedforward = 3;
   model.positions = "relative_index";
   return model;
 }

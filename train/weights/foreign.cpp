@@ -56,9 +56,8 @@ std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& 
   check<FormatError>(size <= kMostBytes, "has ", size, " bytes, must have at most ", kMostBytes);
   const Mapping mapping(file.descriptor(), size, file.path());
   const std::size_t most = kMemory + 4 * (expected * sizeof(double) + size);
-  const Isolated answer =
-      run_isolated({format, mapping.bytes(), file.descriptor()}, do_foreign_work,
-                   {.memory = most, .result = most, .seconds = seconds_for(size)});
+  const auto answer = run_isolated({format, mapping.bytes(), file.descriptor()}, do_foreign_work,
+                                   {.memory = most, .result = most, .seconds = seconds_for(size)});
   check<FormatError>(answer.done, answer.text);
   check<IoError>(!file.has_changed(), file.path(), ": changed while it was read");
   // The answer comes from a process that may be compromised; from_safetensors() trusts no input.

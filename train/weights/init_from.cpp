@@ -61,10 +61,9 @@ std::string line(const std::string& what, const std::vector<std::string>& names)
 }
 
 // A constructed encoder as the file that `xgrad construct` would write of it, without its config.
-SavedCheckpoint constructed(const std::string& name, const ModelConfig& config,
-                            const TaskShape& shape) {
+SavedCheckpoint constructed(const std::string& name, const ModelConfig& m, const TaskShape& shape) {
   SavedCheckpoint weights;
-  weights.parameters = constructed_weights(find_constructed_encoder(name), config, shape);
+  weights.parameters = constructed_weights(find_constructed_encoder(name), m, shape);
   weights.sha256 = to_hdf5_file(weights).sha256;
   return weights;
 }
