@@ -152,6 +152,13 @@ struct Config {
   ExpectConfig expect;           ///< claims about the result
 };
 
+/// Calls `f.operator()<T>()` with T = float or double, as train.precision says.
+template <class F>
+auto with_precision(const Config& config, const F& f) {
+  return config.train.precision == "double" ? f.template operator()<double>()
+                                            : f.template operator()<float>();
+}
+
 /// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
 struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _

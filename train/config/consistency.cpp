@@ -8,27 +8,11 @@
 
 namespace xgrad::detail {
 
-namespace {
-
-// Reports the rules that a config breaks.
-struct Refusals {
-  const Report& report;
-
-  // The message is about the first key and made of `parts`.
-  template <class... Parts>
-  void operator()(bool broken, const std::vector<std::string>& keys, const Parts&... parts) const {
-    if (!broken) return;
-    Message message;
-    (message.add(parts), ...);
-    report(keys, message.text());
-  }
-};
-
-bool has_attention(const ModelConfig& m) {
+static bool has_attention(const ModelConfig& m) {
   return m.kind == "encoder" || m.kind == "encoder_decoder";
 }
 
-void heads_and_weights(const ModelConfig& m, const Refusals& refuse_if) {
+static void heads_and_weights(const ModelConfig& m, const auto& refuse_if) {
   const std::size_t heads = m.heads, made = heads * m.head_dim;
   const bool divides = m.head_dim != 0 || m.width % heads == 0;
   const std::size_t head_dim = m.head_dim != 0 ? m.head_dim : m.width / heads;
@@ -56,7 +40,7 @@ void heads_and_weights(const ModelConfig& m, const Refusals& refuse_if) {
             "has an effect only with model.init = \"trunc_normal\", not ", m.init);
 }
 
-void positions_and_kind(const ModelConfig& m, const Refusals& refuse_if) {
+static void positions_and_kind(const ModelConfig& m, const auto& refuse_if) {
   const bool decodes = m.kind == "encoder_decoder", attends = has_attention(m);
   refuse_if(m.max_distance != ModelConfig().max_distance && m.positions != "relative_bias",
             {"model.max_distance", "model.positions"},
@@ -84,7 +68,7 @@ void positions_and_kind(const ModelConfig& m, const Refusals& refuse_if) {
 }
 
 // The penalty compares the directions of the attention maps of two heads.
-void heads_that_can_differ(const Config& config, const Refusals& refuse_if) {
+static void heads_that_can_differ(const Config& config, const auto& refuse_if) {
   const ModelConfig& m = config.model;
   if (config.train.head_diversity == 0) return;
   const char* const key = "train.head_diversity";
@@ -101,7 +85,8 @@ void heads_that_can_differ(const Config& config, const Refusals& refuse_if) {
             "needs the attention maps, which train.recompute does not keep");
 }
 
-void averages_and_rates(const TrainConfig& train, const ModelConfig& m, const Refusals& refuse_if) {
+static void averages_and_rates(const TrainConfig& train, const ModelConfig& m,
+                               const auto& refuse_if) {
   refuse_if((train.dropout_start != 1 || train.dropout_end != 1) && m.own.empty() &&
                 m.dropout == 0 && m.attention_dropout == 0 && m.stochastic_depth == 0,
             {train.dropout_start != 1 ? "train.dropout_start" : "train.dropout_end",
@@ -126,7 +111,7 @@ void averages_and_rates(const TrainConfig& train, const ModelConfig& m, const Re
 }
 
 // make_objective() checks whether the loss fits the task's targets.
-void what_goes_with_the_loss(const TrainConfig& train, const Refusals& refuse_if) {
+static void what_goes_with_the_loss(const TrainConfig& train, const auto& refuse_if) {
   const bool of_classes = train.loss == "auto" || train.loss == "cross_entropy";
   const char* const unless = " unless train.loss is \"auto\" or \"cross_entropy\"; it is ";
   refuse_if(train.huber_delta != TrainConfig().huber_delta && train.loss != "huber",
@@ -138,7 +123,7 @@ void what_goes_with_the_loss(const TrainConfig& train, const Refusals& refuse_if
             "must be 0", unless, train.loss);
 }
 
-void optimizer_and_schedule(const Config& config, const Refusals& refuse_if) {
+static void optimizer_and_schedule(const Config& config, const auto& refuse_if) {
   const OptimConfig& optim = config.optim;
   const std::uint64_t steps = config.train.steps, warmup = config.schedule.warmup;
   // The trainer checks warm-ups against epochs, because it knows the size of the data.
@@ -161,7 +146,7 @@ void optimizer_and_schedule(const Config& config, const Refusals& refuse_if) {
 }
 
 // A task with a key min_x also has x or max_x.
-void minima_of_the_task(const Options& options, const Refusals& refuse_if) {
+static void minima_of_the_task(const Options& options, const auto& refuse_if) {
   const auto integer = [&](const std::string& name) {
     const auto found = options.find(name);
     return found == options.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
@@ -177,12 +162,17 @@ void minima_of_the_task(const Options& options, const Refusals& refuse_if) {
   }
 }
 
-}  // namespace
-
 void check_rules(const Config& config, const Report& report) {
   const TrainConfig& train = config.train;
   const ExpectConfig& e = config.expect;
-  const Refusals refuse_if{report};
+  // The message is about the first key and made of `parts`.
+  const auto refuse_if = [&](bool broken, const std::vector<std::string>& keys,
+                             const auto&... parts) {
+    if (!broken) return;
+    Message message;
+    (message.add(parts), ...);
+    report(keys, message.text());
+  };
   heads_and_weights(config.model, refuse_if);
   positions_and_kind(config.model, refuse_if);
   refuse_if(train.recompute && !has_attention(config.model), {"train.recompute", "model.kind"},

@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
 

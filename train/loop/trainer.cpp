@@ -183,12 +183,6 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
 }
 
 template <class T>
-void Trainer<T>::end_step() {
-  ++progress_.step;
-  progress_.loader = loader_.state();
-}
-
-template <class T>
 void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();

@@ -186,14 +186,12 @@ class Trainer {
   const std::optional<Initialization>& initialization() const { return initialization_; }
 
  private:
-  // Actions that are due after a step. A run that stops is also saved.
   struct Due {
-    bool save, stop;
+    bool save, stop;  // a run that stops is also saved
   };
 
   const Dataset& data(Split split) const { return *data_[std::size_t(split)]; }
   std::vector<Batch> next_batches();
-  // Calls f(state) for each state tensor of the optimizer and for each averaged weight.
   template <class F>
   void for_each_state(const F& f) const {
     std::for_each(optimizer_->state().begin(), optimizer_->state().end(), f);
@@ -205,12 +203,15 @@ class Trainer {
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
-  // Runs the step's batches again, each op once.
+  // Runs each op of the step's batches again, once.
   void repeat_batches(const SeeLoss<T>& see = {});
   // Updates the averaged weights after the update of the current step.
   void update_average();
   // Counts the current step, whether it was updated or skipped, as taken.
-  void end_step();
+  void end_step() {
+    ++progress_.step;
+    progress_.loader = loader_.state();
+  }
   // Whether parameters and optimizer are finite. If not, the run returned to the last save.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);

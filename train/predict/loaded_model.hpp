@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 

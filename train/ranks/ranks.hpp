@@ -37,9 +37,8 @@ class Ranks {
   /// rank r sent as the elements from_rank[r] of `into`, which is another buffer. An element has
   /// `width` bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from`
   /// stay the same, until wait().
-  virtual std::unique_ptr<Transfer> begin_exchange(const void* /*from*/,
-                                                   const std::vector<Range>& /*to_rank*/,
-                                                   void* /*into*/,
+  virtual std::unique_ptr<Transfer> begin_exchange(const void*,
+                                                   const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
                                                    std::size_t /*width*/) {
     return std::make_unique<Transfer>();

@@ -8,7 +8,6 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/signals.hpp>
 

@@ -19,7 +19,6 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>

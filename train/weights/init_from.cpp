@@ -16,33 +16,29 @@
 
 namespace xgrad {
 
-namespace {
+// The rows of a tensor in the file that a parameter takes its values from, as pairs (row of the
+// file, row of the model), without any the whole tensor; and why nothing is taken, if so.
+using Rows = std::vector<std::pair<std::size_t, std::size_t>>;
+using Match = std::pair<Rows, std::string>;
 
-/// The rows of a tensor in the file that a parameter takes its values from.
-struct Match {
-  /// Pairs (row of the file, row of the model); empty: the whole tensor.
-  std::vector<std::pair<std::size_t, std::size_t>> rows = {};
-  std::string misfit = {};  ///< why nothing is taken; empty if something is
-};
-
-bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+static bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return !a.empty() && !b.empty() && a != b;
 }
 
-Match match_words(const std::vector<std::string>& theirs, const std::vector<std::string>& ours) {
+static Match match_words(const std::vector<std::string>& theirs,
+                         const std::vector<std::string>& ours) {
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < theirs.size(); ++i) places.emplace(theirs[i], i);
-  Match match;
+  Rows rows;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const auto found = places.find(ours[i]);
-    if (found != places.end()) match.rows.emplace_back(found->second, i);
+    if (found != places.end()) rows.emplace_back(found->second, i);
   }
-  if (match.rows.empty()) match.misfit = "the model and the file have no words in common";
-  return match;
+  return {rows, rows.empty() ? "the model and the file have no words in common" : ""};
 }
 
-Match match(const std::string& name, const Shape& theirs, const Shape& ours, const TaskShape& from,
-            const TaskShape& to) {
+static Match match(const std::string& name, const Shape& theirs, const Shape& ours,
+                   const TaskShape& from, const TaskShape& to) {
   const bool words = differ(from.token_names, to.token_names);
   if (words && name == "embedding.token.weight" && theirs.size() == 2 &&
       theirs[0] == from.token_names.size() && theirs[1] == ours[1]) {
@@ -56,19 +52,20 @@ Match match(const std::string& name, const Shape& theirs, const Shape& ours, con
                                                         : ""};
 }
 
-std::string line(const std::string& what, const std::vector<std::string>& names) {
+static std::string line(const std::string& what, const std::vector<std::string>& names) {
   return what + ": " + std::to_string(names.size()) + (names.empty() ? "" : ": ") + joined(names);
 }
 
 // A constructed encoder as the file that `xgrad construct` would write of it, without its config.
-SavedCheckpoint constructed(const std::string& name, const ModelConfig& m, const TaskShape& shape) {
+static SavedCheckpoint constructed(const std::string& name, const ModelConfig& m,
+                                   const TaskShape& shape) {
   SavedCheckpoint weights;
   weights.parameters = constructed_weights(find_constructed_encoder(name), m, shape);
   weights.sha256 = to_hdf5_file(weights).sha256;
   return weights;
 }
 
-SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
+static SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
   const InputFile file(path);
   const std::string start = file.read(0, std::min<std::uint64_t>(file.size(), 8));
   SavedCheckpoint weights;
@@ -84,13 +81,11 @@ SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
 }
 
 // The shape of a task that learns its own vocabulary. Other tasks of one name share their names.
-TaskShape names_of(const Checkpoint& weights, const std::string& path) {
+static TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
   return make_task(config, &weights)->shape();
 }
-
-}  // namespace
 
 std::vector<std::string> lines_of(const PartialFit& fit) {
   return {line("taken from the file", fit.taken), line("missing in the file", fit.missing),
@@ -104,7 +99,7 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskSh
   std::map<std::string, const NamedTensor*> unclaimed;
   for (const NamedTensor& t : weights) unclaimed.emplace(t.name, &t);
   PartialFit fit;
-  std::vector<std::pair<const NamedTensor*, Match>> taken;
+  std::vector<std::pair<const NamedTensor*, Rows>> taken;
   std::string large;
   for (const Parameter<T>& p : parameters) {
     const auto found = unclaimed.extract(p.name);
@@ -114,12 +109,12 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskSh
     }
     const NamedTensor& tensor = *found.mapped();
     const Shape& shape = p.value().shape();
-    Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
-    if (!matched.misfit.empty()) {
-      fit.misfits.push_back(p.name + " (" + matched.misfit + ")");
+    auto [matched, misfit] = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
+    if (!misfit.empty()) {
+      fit.misfits.push_back(p.name + " (" + misfit + ")");
       continue;
     }
-    const std::size_t rows = matched.rows.size();
+    const std::size_t rows = matched.size();
     const std::string part =
         " (the rows of " + std::to_string(rows) + " words of " + std::to_string(shape[0]) + ")";
     fit.taken.push_back(p.name + (rows > 0 ? part : ""));
@@ -130,9 +125,9 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskSh
   for (const auto& [name, tensor] : unclaimed) fit.unused.push_back(name);
   if (taken.empty()) large = "\n  " + joined(lines_of(fit), "\n  ");
   check<CheckpointError>(large.empty(), origin, " does not fit the model:", large);
-  for (const auto& [tensor, matched] : taken) {
+  for (const auto& [tensor, rows] : taken) {
     Tensor<T>& to = parameters.at(tensor->name).mutable_value();
-    const auto copy = [&, &rows = matched.rows](const auto& from) {
+    const auto copy = [&, &rows = rows](const auto& from) {
       if (rows.empty()) std::copy_n(from.data(), from.size(), to.data());
       const std::size_t width = to.shape().back();
       for (const auto& [row, place] : rows) {
