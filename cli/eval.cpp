@@ -14,7 +14,7 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/lengths.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>

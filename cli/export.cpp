@@ -16,7 +16,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/export/export.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>

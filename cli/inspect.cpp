@@ -13,7 +13,6 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/inspect/trial_runs.hpp>

@@ -11,7 +11,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/trial_runs.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/results.hpp>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 

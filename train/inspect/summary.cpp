@@ -15,7 +15,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>

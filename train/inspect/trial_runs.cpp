@@ -18,7 +18,7 @@
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {

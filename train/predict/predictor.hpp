@@ -14,7 +14,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 

@@ -8,7 +8,7 @@
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/predict/predictor.hpp>

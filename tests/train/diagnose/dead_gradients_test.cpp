@@ -73,7 +73,10 @@ const std::string kSaid =
 
 struct Witness final : TrainerHooks {
   void on_step(const StepReport& report) override { last = report.step; }
-  void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
+  std::string on_fatal_step(const Checkpoint& checkpoint) override {
+    failed = checkpoint;
+    return "";
+  }
   std::uint64_t last = 0;
   std::optional<Checkpoint> failed;
 };
