@@ -158,10 +158,9 @@ Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
   return y;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                            \
-  template class detail::Captures<T>;                                                   \
-  template Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>&, \
-                                 const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)          \
+  template class detail::Captures<T>; \
+  template decltype(recompute<T>) recompute<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -103,13 +103,12 @@ Variable<T> Pooling<T>::operator()(const Variable<T>& x, const SharedMask& mask)
   return x;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                       \
-  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation, \
-                                 const DropoutOptions&);                           \
-  template class Linear<T>;                                                        \
-  template class Mlp<T>;                                                           \
-  template class Norm<T>;                                                          \
-  template class Embedding<T>;                                                     \
+#define XGRAD_INSTANTIATE(T)                    \
+  template decltype(activated<T>) activated<T>; \
+  template class Linear<T>;                     \
+  template class Mlp<T>;                        \
+  template class Norm<T>;                       \
+  template class Embedding<T>;                  \
   template class Pooling<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

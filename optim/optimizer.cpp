@@ -148,10 +148,9 @@ void Optimizer<T>::step(double lr, double grad_scale) {
   flat_.parallel_runs(options_.part, update_run);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
-  template class Optimizer<T>;                                                                    \
-  template void detail::set_state(std::vector<OptimizerState<T>>&, const char*, std::string_view, \
-                                  const Tensor<T>&);
+#define XGRAD_INSTANTIATE(T)   \
+  template class Optimizer<T>; \
+  template decltype(detail::set_state<T>) detail::set_state<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

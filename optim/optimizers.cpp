@@ -214,9 +214,7 @@ std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
   return find<T>(name).make(parameters, options);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
-  template std::unique_ptr<Optimizer<T>> make_optimizer(const std::string&, const Parameters<T>&, \
-                                                        const OptimizerOptions&);
+#define XGRAD_INSTANTIATE(T) template decltype(make_optimizer<T>) make_optimizer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -385,12 +385,9 @@ void attention_backward(const AttentionProblem& problem, const Tensor<T>& normal
   Kernel<T>(problem, in, const_cast<T*>(normalisers.data())).backward(y, dy, d);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                               \
-  template Tensor<T> attention_forward(const AttentionProblem&, const AttentionInputs<T>&, \
-                                       const Tokens<T*>&);                                 \
-  template void attention_backward(const AttentionProblem&, const Tensor<T>&,              \
-                                   const AttentionInputs<T>&, const InputTokens<T>&,       \
-                                   const InputTokens<T>&, const AttentionGradients<T>&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template decltype(attention_forward<T>) attention_forward<T>; \
+  template decltype(attention_backward<T>) attention_backward<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad::detail

@@ -197,13 +197,12 @@ void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T
                 });
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                    \
-  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, \
-                     T*, std::size_t);                                                          \
-  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,          \
-                              MatrixView<T>, T, T*, std::size_t);                               \
-  template class PackedMatrix<T>;                                                               \
-  template void parallel_gemm(std::size_t, T, MatrixView<T>, const PackedMatrix<T>&, T, T*,     \
+#define XGRAD_INSTANTIATE(T)                                                                \
+  template decltype(gemm<T>) gemm<T>;                                                       \
+  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,      \
+                              MatrixView<T>, T, T*, std::size_t);                           \
+  template class PackedMatrix<T>;                                                           \
+  template void parallel_gemm(std::size_t, T, MatrixView<T>, const PackedMatrix<T>&, T, T*, \
                               std::size_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -85,9 +85,9 @@ Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual,
   return apply<T>(std::make_unique<Dropout<T>>(options, true), {x, residual});
 }
 
-#define XGRAD_INSTANTIATE(T)                                               \
-  template Variable<T> dropout(const Variable<T>&, const DropoutOptions&); \
-  template Variable<T> dropout_add(const Variable<T>&, const Variable<T>&, const DropoutOptions&);
+#define XGRAD_INSTANTIATE(T)                \
+  template decltype(dropout<T>) dropout<T>; \
+  template decltype(dropout_add<T>) dropout_add<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

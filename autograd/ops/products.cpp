@@ -379,11 +379,10 @@ Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a,
   return apply<T>(std::make_unique<Matmul<T>>(transpose_a, transpose_b), {a, b});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                   \
-  template Variable<T> linear(const Variable<T>&, const Variable<T>&, const Variable<T>&);     \
-  template Variable<T> linear_gelu(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                   Gelu, const DropoutOptions&);                               \
-  template Variable<T> matmul(const Variable<T>&, const Variable<T>&, bool, bool);
+#define XGRAD_INSTANTIATE(T)                        \
+  template decltype(linear<T>) linear<T>;           \
+  template decltype(linear_gelu<T>) linear_gelu<T>; \
+  template decltype(matmul<T>) matmul<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

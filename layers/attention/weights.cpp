@@ -148,13 +148,9 @@ Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Vari
   return attention(query, normalize ? normalized(k, options.heads) : k, v, options, bias);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
-  template Variable<T> attention_weights(                                                         \
-      const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,                      \
-      const AttentionOptions&, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&); \
-  template Variable<T> attend_values(                                                             \
-      const Variable<T>&, const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,  \
-      AttentionOptions, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template decltype(attention_weights<T>) attention_weights<T>; \
+  template decltype(attend_values<T>) attend_values<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad
