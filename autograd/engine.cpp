@@ -6,10 +6,8 @@
 
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/recompute.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

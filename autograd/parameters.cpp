@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/kernels/operands.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

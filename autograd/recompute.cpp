@@ -11,7 +11,6 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -19,7 +19,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/start_ranks.hpp>

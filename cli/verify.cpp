@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {

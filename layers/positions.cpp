@@ -6,7 +6,6 @@
 #include <functional>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {

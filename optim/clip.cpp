@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {

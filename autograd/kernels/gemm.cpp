@@ -8,10 +8,8 @@
 #include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -26,7 +26,8 @@ class Operand {
   Operand() = default;
   /// Keeps x. If x is null, the operand is empty.
   Operand(Saved<T> x) : exact_(std::move(x)) {}
-  Operand(Saved<Bf16> x) requires std::is_same_v<T, float> : rounded_(std::move(x)) {}
+  /// Keeps a rounded copy. Requires: T is float.
+  Operand(Saved<Bf16> x) : rounded_(std::move(x)) {}
   /// x itself, which must outlive this, or its rounded copy.
   Operand(const Tensor<T>& x, bool bf16) {
     if constexpr (std::is_same_v<T, float>) {

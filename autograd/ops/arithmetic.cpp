@@ -7,7 +7,6 @@
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -14,7 +14,6 @@
 #include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -4,12 +4,10 @@
 #include <numeric>
 #include <vector>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

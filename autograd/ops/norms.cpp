@@ -8,7 +8,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -158,15 +157,14 @@ struct BatchNorm final : Op<T> {
     if (in.wants(0)) weight = in.save(1);
     mean = zeros<T>({rows.width});
     rstd = zeros<T>({rows.width});
-    auto y = make_value<T>(in[0].shape());
-    std::fill_n(y->data(), y->size(), T(0));
+    const auto masked = mask ? std::count(mask->data(), mask->data() + rows.count, 0) : 0;
+    count = T(rows.count - std::size_t(masked));
+    auto y = as_value<T>(zeros<T>(in[0].shape()));
     const T *w = in[1].data(), *bias = in[2].data();
-    for_features([&](std::size_t begin, std::size_t end) {
+    parallel_for(rows.width, kBlock, [&](std::size_t begin, std::size_t end) {
       moments(begin, end);
-      for_rows([&](std::size_t row) {
-        for (std::size_t j = begin; j < end; ++j) {
-          y->data()[row * rows.width + j] = w[j] * normalised(row, j) + bias[j];
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        y->data()[i] = w[j] * normalised(i, j) + bias[j];
       });
     });
     return y;
@@ -175,22 +173,16 @@ struct BatchNorm final : Op<T> {
   // Computes mean and rstd of features begin ... end - 1, in two passes, since mean(x^2) - mean^2
   // cancels.
   void moments(std::size_t begin, std::size_t end) {
+    if (count == T(0)) return;
     std::vector<detail::Sum<T>> sum(end - begin), square(end - begin);
-    std::size_t count = 0;
-    for_rows([&](std::size_t row) {
-      ++count;
-      for (std::size_t j = begin; j < end; ++j) sum[j - begin] += at(row, j);
-    });
-    if (count == 0) return;
-    for (std::size_t j = begin; j < end; ++j) mean(j) = T(sum[j - begin] / T(count));
-    for_rows([&](std::size_t row) {
-      for (std::size_t j = begin; j < end; ++j) {
-        const T distance = at(row, j) - mean(j);
-        square[j - begin] += distance * distance;
-      }
+    for_block(begin, end, [&](std::size_t i, std::size_t j) { sum[j - begin] += x->data()[i]; });
+    for (std::size_t j = begin; j < end; ++j) mean(j) = T(sum[j - begin] / count);
+    for_block(begin, end, [&](std::size_t i, std::size_t j) {
+      const T distance = x->data()[i] - mean(j);
+      square[j - begin] += distance * distance;
     });
     for (std::size_t j = begin; j < end; ++j) {
-      const T variance = T(square[j - begin] / T(count)) + T(eps);
+      const T variance = T(square[j - begin] / count) + T(eps);
       rstd(j) = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
     }
   }
@@ -201,28 +193,20 @@ struct BatchNorm final : Op<T> {
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     Tensor<T> d = zeros<T>(dx.wants(0) ? x->shape() : Shape{0}), dweight = zeros<T>({rows.width}),
               dbias = dweight;
-    for_features([&](std::size_t begin, std::size_t end) {
+    parallel_for(rows.width, kBlock, [&](std::size_t begin, std::size_t end) {
       std::vector<detail::Sum<T>> plain(end - begin), along(end - begin);
-      std::size_t count = 0;
-      for_rows([&](std::size_t row) {
-        ++count;
-        for (std::size_t j = begin; j < end; ++j) {
-          const T slope = dy.data()[row * rows.width + j];
-          plain[j - begin] += slope;
-          along[j - begin] += slope * normalised(row, j);
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        plain[j - begin] += dy.data()[i];
+        along[j - begin] += dy.data()[i] * normalised(i, j);
       });
       for (std::size_t j = begin; j < end; ++j) {
         dbias(j) = T(plain[j - begin]);
         dweight(j) = T(along[j - begin]);
       }
       if (!dx.wants(0)) return;
-      for_rows([&](std::size_t row) {
-        for (std::size_t j = begin; j < end; ++j) {
-          const std::size_t i = row * rows.width + j;
-          d.data()[i] = rstd(j) * weight->data()[j] *
-                        (dy.data()[i] - (dbias(j) + normalised(row, j) * dweight(j)) / T(count));
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        d.data()[i] = rstd(j) * weight->data()[j] *
+                      (dy.data()[i] - (dbias(j) + normalised(i, j) * dweight(j)) / count);
       });
     });
     dx.add(0, std::move(d));
@@ -230,27 +214,24 @@ struct BatchNorm final : Op<T> {
     dx.add(2, std::move(dbias));
   }
 
+  // Calls f(i, j) for each element i of features j in [begin, end), down the unmasked rows. Padding
+  // is not read, since it may hold anything.
   template <class F>
-  void for_features(const F& f) const {
-    constexpr std::size_t kBlock = 16;  // a cache line of floats
-    parallel_for(rows.width, kBlock, f);
-  }
-
-  // Calls f for unmasked rows. Padding is not read, since it may hold anything.
-  template <class F>
-  void for_rows(const F& f) const {
+  void for_block(std::size_t begin, std::size_t end, const F& f) const {
     for (std::size_t row = 0; row < rows.count; ++row) {
-      if (!mask || mask->data()[row] != 0) f(row);
+      if (mask && mask->data()[row] == 0) continue;
+      for (std::size_t j = begin; j < end; ++j) f(row * rows.width + j, j);
     }
   }
 
-  T at(std::size_t row, std::size_t j) const { return x->data()[row * rows.width + j]; }
-  T normalised(std::size_t row, std::size_t j) const { return rstd(j) * (at(row, j) - mean(j)); }
+  T normalised(std::size_t i, std::size_t j) const { return rstd(j) * (x->data()[i] - mean(j)); }
 
+  static constexpr std::size_t kBlock = 16;  // features: a cache line of floats
   SharedMask mask;
   double eps;
   RowLayout rows{};
   Saved<T> x, weight;
+  T count;               // of unmasked rows
   Tensor<T> mean, rstd;  // (D); rstd is 1 / sqrt(var + eps), or 0 where that is infinite
 };
 

@@ -11,7 +11,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

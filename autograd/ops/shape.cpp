@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -42,7 +40,7 @@ using Axes = std::vector<std::size_t>;
 template <class T>
 Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
   if (axes.empty()) return x;
-  const detail::Strides from = detail::row_major_strides(x.shape());
+  const detail::Strides from = detail::broadcast_strides(x.shape(), x.shape());
   Shape shape(axes.size());
   std::array<detail::Strides, 1> strides = {detail::Strides(axes.size())};
   for (std::size_t i = 0; i < axes.size(); ++i) {

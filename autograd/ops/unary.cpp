@@ -3,11 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
+#include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

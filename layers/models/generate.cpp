@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>

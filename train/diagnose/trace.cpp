@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

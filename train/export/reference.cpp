@@ -1,6 +1,5 @@
 #include <xgrad/train/export/export.hpp>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/loader.hpp>
 #include <xgrad/layers/models/models.hpp>
 #include <xgrad/storage/archives/npy.hpp>

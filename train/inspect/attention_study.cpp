@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string_view>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/module.hpp>
 
 #include <xgrad/data/text/amounts.hpp>

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <xgrad/autograd/kernels/gemm.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/excerpt.hpp>

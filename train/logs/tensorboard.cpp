@@ -14,8 +14,6 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

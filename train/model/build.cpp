@@ -8,8 +8,6 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/init.hpp>
 #include <xgrad/layers/models/generate.hpp>

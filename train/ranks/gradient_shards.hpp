@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/autograd/on_gradient.hpp>
+#include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/ranks/ranks.hpp>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <optional>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
