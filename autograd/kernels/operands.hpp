@@ -12,6 +12,9 @@
 
 namespace xgrad::detail {
 
+/// x with each element rounded to bfloat16, in parallel.
+Tensor<Bf16> rounded(const Tensor<float>& x);
+
 /// Whether products of ops on T, made on this thread now, read operands of Bf16. An op keeps this
 /// for its backward.
 template <class T>
