@@ -30,9 +30,10 @@ struct Bf16 {
 namespace detail {
 
 /// to[i] = Bf16(from[i]) for i < n. Compilers vectorize assignments of bits, and not of structs.
-[[gnu::always_inline]] inline void round_to_bf16(const float* from, std::size_t n, Bf16* to) {
+template <class T>
+[[gnu::always_inline]] inline void round_to_bf16(const T* from, std::size_t n, Bf16* to) {
 #pragma omp simd
-  for (std::size_t i = 0; i < n; ++i) to[i].bits = Bf16(from[i]).bits;
+  for (std::size_t i = 0; i < n; ++i) to[i].bits = Bf16(float(from[i])).bits;
 }
 
 }  // namespace detail

@@ -3,7 +3,6 @@
 
 #include <xgrad/autograd/memory/large_blocks.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

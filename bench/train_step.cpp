@@ -31,7 +31,7 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/layers/models/models.hpp>

@@ -24,7 +24,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>

@@ -18,7 +18,6 @@
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/data/options.hpp>

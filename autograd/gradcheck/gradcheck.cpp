@@ -9,7 +9,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/gradcheck/differences.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 
 namespace xgrad {
 

@@ -8,7 +8,6 @@
 #include <shared_mutex>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/version.hpp>

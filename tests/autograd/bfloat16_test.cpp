@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/autocast.hpp>
+#include <xgrad/autograd/kernels/operands.hpp>
 
 #include "support/tensors.hpp"
 
@@ -87,7 +87,7 @@ TEST(Bf16, KnownNumbers) {
 TEST(Bf16, RoundsTensorsOfEverySize) {
   for (const std::size_t size : {0, 1, 7, 63, 64, 65, 40000}) {
     const auto x = random_tensor<float>({size}, Rng(1));
-    const Tensor<Bf16> y = rounded(x);
+    const Tensor<Bf16> y = detail::rounded(x);
     ASSERT_EQ(y.shape(), x.shape());
     for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(float(y.data()[i]), nearest_bf16(x.data()[i]));
   }
@@ -100,7 +100,7 @@ TEST(Bf16, RoundsTensorsAsItRoundsNumbers) {
     constexpr std::uint32_t kLower[] = {0x0001, 0x8000, 0xffff};
     x.data()[i] = float_of(std::uint32_t(i / 3) << 16 | kLower[i % 3]);
   }
-  const Tensor<Bf16> y = rounded(x);
+  const Tensor<Bf16> y = detail::rounded(x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(y.data()[i].bits, Bf16(x.data()[i]).bits) << i;
   }

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv.pop())
 COMMANDS = {pathlib.Path(entry["file"]): entry for entry in json.loads((BUILD / "compile_commands.json").read_text())}
 
-SOURCES = ("ops/norms.cpp", "ops/softmax.cpp", "ops/cross_entropy.cpp", "ops/reduce.cpp", "kernels/attention_kernel.cpp", "random.cpp")
+SOURCES = ("ops/norms.cpp", "ops/softmax.cpp", "ops/losses.cpp", "ops/reduce.cpp", "kernels/attention_kernel.cpp", "random.cpp")
 PACKED = ("avx.cpp", "avx2.cpp", "avx512.cpp", "avx512_bf16.cpp", "amx.cpp", "baseline.cpp")  # each has its class
 
 INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t(\S+) *([^#<\n]*)")

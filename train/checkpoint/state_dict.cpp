@@ -7,7 +7,6 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 
 namespace xgrad {

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/config.hpp>

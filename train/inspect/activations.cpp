@@ -8,13 +8,12 @@
 #include <set>
 #include <xtensor/xview.hpp>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/layers/module.hpp>
-#include <xgrad/optim/groups.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>

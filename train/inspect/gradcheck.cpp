@@ -9,7 +9,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/model/build.hpp>

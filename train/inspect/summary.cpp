@@ -6,7 +6,6 @@
 #include <map>
 #include <xtensor/xview.hpp>
 
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/batch.hpp>

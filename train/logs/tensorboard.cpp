@@ -14,8 +14,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/data/options.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/formats/png.hpp>

@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/trace.hpp>

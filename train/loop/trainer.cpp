@@ -4,9 +4,7 @@
 #include <span>
 
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -9,8 +9,8 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/init.hpp>
 #include <xgrad/layers/models/generate.hpp>

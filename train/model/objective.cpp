@@ -5,7 +5,6 @@
 #include <span>
 
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/config/keys.hpp>

@@ -6,7 +6,6 @@
 
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/text/example_text.hpp>
 

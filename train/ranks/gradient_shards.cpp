@@ -4,7 +4,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 
 namespace xgrad {

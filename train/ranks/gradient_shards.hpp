@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/autograd/on_gradient.hpp>
+#include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/optim/optimizers.hpp>

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/diagnose/trace.hpp>

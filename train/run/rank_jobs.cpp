@@ -5,7 +5,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/model/build.hpp>

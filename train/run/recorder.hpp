@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/tensor.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>

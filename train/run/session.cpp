@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>

@@ -4,7 +4,6 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>

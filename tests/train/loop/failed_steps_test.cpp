@@ -1,7 +1,6 @@
 // I3: whatever is not finite is found in the same step, and named; nothing is updated.
 #include <gtest/gtest.h>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/trace.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 #include "support/tensors.hpp"
 
