@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <numbers>
 
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/unknown.hpp>

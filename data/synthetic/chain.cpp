@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 
 namespace xgrad {
 

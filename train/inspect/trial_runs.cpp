@@ -7,7 +7,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 #include <xgrad/train/config/precision.hpp>
 
 namespace xgrad {

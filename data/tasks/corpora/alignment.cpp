@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 #include <xgrad/data/tasks/corpora/cmu.hpp>
 
 namespace xgrad {

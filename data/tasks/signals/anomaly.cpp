@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 #include <xgrad/data/synthetic/chain.hpp>
 
 namespace xgrad {

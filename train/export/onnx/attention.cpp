@@ -2,7 +2,7 @@
 #include <functional>
 #include <map>
 
-#include <xgrad/autograd/portable_math.hpp>
+#include <xgrad/autograd/kernels/portable_math.hpp>
 #include <xgrad/layers/attention/weights.hpp>
 #include <xgrad/layers/positions.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
