@@ -1,7 +1,7 @@
 // The value and the gradient of a Variable; backward() is in engine.cpp.
 #include <xgrad/autograd/variable.hpp>
 
-#include <xgrad/autograd/memory/large_blocks.hpp>
+#include <xgrad/autograd/detail/large_blocks.hpp>
 #include <xgrad/autograd/op.hpp>
 
 namespace xgrad {

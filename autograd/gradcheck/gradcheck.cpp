@@ -8,7 +8,7 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/gradcheck/differences.hpp>
+#include <xgrad/autograd/detail/differences.hpp>
 
 namespace xgrad {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/memory/memory.hpp>

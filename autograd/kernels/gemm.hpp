@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/memory/large_blocks.hpp>
+#include <xgrad/autograd/detail/large_blocks.hpp>
 
 namespace xgrad {
 

@@ -141,7 +141,7 @@ class Install(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in self.prefix.iterdir()), ["bin", "include", "lib", "share"])
 
     def test_kernels_stay_inside(self):
-        for name in ("kernels", "tasks", "commands", "commands.hpp"):
+        for name in ("kernels", "detail", "tasks", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
         self.assertEqual(sorted(path.name for path in (self.prefix / "include").rglob("formats/*")),
                          ["tensors.hpp"])

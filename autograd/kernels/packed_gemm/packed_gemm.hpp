@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 
 namespace xgrad::detail {

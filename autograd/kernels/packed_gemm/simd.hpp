@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
 namespace xgrad::detail {
