@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {

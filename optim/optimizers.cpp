@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/nearest.hpp>
 
 namespace xgrad {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad::detail {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/kernels/loops.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 

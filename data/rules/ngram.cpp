@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numbers>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/baseline.hpp>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

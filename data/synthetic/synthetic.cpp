@@ -6,7 +6,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 

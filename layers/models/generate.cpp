@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

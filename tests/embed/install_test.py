@@ -65,6 +65,7 @@ class Install(unittest.TestCase):
         self.assert_learns(build / "embed")
         flags = self.flags("--cflags", "--libs", package="xgrad-engine", prefix=prefix)
         self.assertEqual([flag for flag in flags if flag.startswith("-l")], ["-lxgrad_engine", "-ltbbmalloc", "-ltbb"])
+        self.assertIn("-ffp-contract=off", flags)
         program = self.directory / "engine-by-pkg-config"
         call("g++", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", "-o", program, *flags)
         self.assert_learns(program)

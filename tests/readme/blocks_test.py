@@ -22,6 +22,8 @@ ELSEWHERE = [
     ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/extending.md", "cmake", "xgrad::cli", "tests/embed/install_test.py"),
     ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/same-bits.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/same-bits.md", "python", "", "tests/python/docs_test.py"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/looking-inside.md", "sh", "first_unscaled", "tests/readme/lengths_test.py"),
     ("docs/many-machines.md", "", "./run mpi", "tests/house/launcher_test.py"),

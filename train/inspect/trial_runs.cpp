@@ -12,7 +12,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>

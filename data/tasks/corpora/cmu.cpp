@@ -2,6 +2,7 @@
 // words with their phones. The task labels each letter with 0, 1 or 2 phones. Free to use, copy,
 // modify and sell; University of Edinburgh and Carnegie Mellon University, see
 // /usr/share/doc/festlex-cmu/copyright.
+#include <xgrad/data/tasks/corpora/cmu.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,7 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_task.hpp>

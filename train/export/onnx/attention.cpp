@@ -1,5 +1,5 @@
 
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/layers/attention/weights.hpp>
 #include <xgrad/layers/positions.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/kernels/portable_math.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 #include <array>
 #include <bit>
