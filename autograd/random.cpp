@@ -9,8 +9,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/philox.hpp>
-#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include <xgrad/autograd/kernels/loops.hpp>
-#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 

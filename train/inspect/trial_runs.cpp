@@ -12,10 +12,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
-#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
