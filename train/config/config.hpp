@@ -1,5 +1,5 @@
-// Config: all settings of a run, read from one TOML file. Here are their types and defaults; the
-// tables in model_keys.cpp and section_keys.cpp have their words, ranges and help.
+// Config: all settings of a run, read from one TOML file. The tables in model_keys.cpp and
+// section_keys.cpp have the words, ranges and help of its keys.
 #pragma once
 
 #include <cstdint>

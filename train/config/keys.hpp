@@ -119,15 +119,13 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
-inline Limits at_least(double min) {
-  return {.min = min};
-}
 inline Limits between(double min, double max) {
   return {min, max};
 }
 inline constexpr double kMany = 1e12;  // limit of steps: above any run, far from overflow
 inline const Limits kCount = {0, kMany}, kShare = {0, 1}, kFraction = {0, below(1)},
-                    kPositive = at_least(above(0)), kNotNegative = at_least(0);
+                    kPositive = {.min = above(0)}, kNotNegative = {.min = 0},
+                    kAtLeastOne = {.min = 1};
 
 // The type in which an OptionValue holds a field.
 template <class Field>

@@ -198,7 +198,7 @@ Keys schedule_keys() {
           "For step, plateau: factor of each drop."),
       key("decay", &S::decay, between(above(0), 1),
           "For wsd: fraction of the steps after warm-up in which the rate falls."),
-      key("div", &S::div, at_least(1), "For one_cycle: the rate starts at optim.lr / div."),
+      key("div", &S::div, kAtLeastOne, "For one_cycle: the rate starts at optim.lr / div."),
       key("patience", &S::patience, kCount,
           "For plateau: evaluations without improvement before a drop."),
   };
@@ -218,7 +218,7 @@ Keys execution_keys() {
       log("hooks", &C::log_hooks, "Hooks that the program added, separated by commas."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
-      mpi("timeout", &C::mpi_timeout, at_least(1),
+      mpi("timeout", &C::mpi_timeout, kAtLeastOne,
           "For several processes: seconds after which one that does not answer, because it or its "
           "machine is stopped, ends the run."),
   };

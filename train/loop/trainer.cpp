@@ -125,7 +125,7 @@ bool Trainer<T>::is_due(std::uint64_t every) const {
 // If the update left a NaN or infinity, the next step fails before a validation or a save.
 template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
-  StepReport next{.step = step() + 1, .failure = failure_of_state()};
+  const StepReport next{.step = step() + 1, .failure = failure_of_state()};
   if (next.failure.empty()) return true;
   progress_.owes_validation = false;
   if (recover(next, hooks)) return false;

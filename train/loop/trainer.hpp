@@ -199,7 +199,7 @@ class Trainer {
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
-  // Whether one rank is told to stop or save. Both are then due on all.
+  // What one rank is told is due on all.
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
@@ -223,7 +223,7 @@ class Trainer {
   // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
-  // Skips a failed step or rolls back. Returns false if the run has to end.
+  // Skips a failed step or rolls back, unless the run has to end.
   bool recover(const StepReport& failed, TrainerHooks& hooks);
 
   Config config_;

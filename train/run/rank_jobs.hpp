@@ -1,5 +1,4 @@
-// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does; the
-// others get its config and checkpoint, and take part in its steps and evaluations.
+// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does.
 #pragma once
 
 #include <functional>

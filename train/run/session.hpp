@@ -51,8 +51,7 @@ struct Result {
   std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
 };
 
-/// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it
-/// does not know.
+/// Throws ConfigError for a claim about a metric or a ceiling that the task does not have.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
@@ -97,7 +96,7 @@ void check_run_name(const Config& config, const std::string& config_path);
 /// Starts a new run. Finds all errors in the config before it creates the directory.
 Outcome start_run(const Config& config, const std::string& file, const SessionOptions& options);
 
-/// Resumes a run in its own directory from a checkpoint; without one, starts it again.
+/// Resumes a run in its directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
 

@@ -12,7 +12,7 @@
 
 namespace xgrad {
 
-/// The outcome for each parameter and each tensor of the file.
+/// The outcome for each parameter and tensor.
 struct PartialFit {
   std::vector<std::string> taken = {};    ///< parameters taken from the file
   std::vector<std::string> missing = {};  ///< parameters missing in the file
