@@ -40,6 +40,7 @@ struct Header {
 
 /// Parses the dictionary literal of a header, written as JSON.
 Header parse_literal(std::string_view literal) try {
+  check<FormatError>(literal.find_first_of("[]\"") == std::string_view::npos, kNoHeader);
   std::string json;
   for (const char c : literal) {
     if (c == ' ' || c == '\n') continue;
