@@ -98,7 +98,7 @@ std::function<Split(const Example&)> split_rule(const std::string& held_out, std
 TaskEntry scan_task() {
   const auto describe = [](const Options& options) {
     const bool with_around = get_bool(options, "around");
-    const std::string& held_out = get_string(options, "held_out");
+    const std::string held_out = get_string(options, "held_out");
     const std::size_t outputs = with_around ? 48 : 18;
     const auto inputs = std::make_shared<std::vector<Tokens>>();
     for (Command& command : all_commands()) {
