@@ -117,7 +117,7 @@ TaskEntry scan_task() {
        .source = "Lake and Baroni 2018, arXiv:1711.00350"},
       [](const Options& options, Synthetic& task) {
         const bool with_around = get_bool(options, "around");
-        const std::string& held_out = get_string(options, "held_out");
+        const std::string held_out = get_string(options, "held_out");
         const std::size_t outputs = with_around ? 48 : 18;
         const auto inputs = std::make_shared<std::vector<Tokens>>();
         for (Command& command : all_commands()) {
