@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/autocast.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
