@@ -1,14 +1,9 @@
 // Autocast: matrix products in mixed precision, that is with operands of bfloat16.
 #pragma once
 
-#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/scoped.hpp>
-#include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
-
-/// x with each element rounded to bfloat16, in parallel.
-Tensor<Bf16> rounded(const Tensor<float>& x);
 
 /// While one lives, ops of this thread that multiply matrices of float round both operands to
 /// bfloat16 and add in float. An op keeps this for its backward, which may run anywhere. All else

@@ -6,10 +6,8 @@
 
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/recompute.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -380,8 +378,7 @@ void Variable<T>::backward(bool retain_graph) const {
   template void Variable<T>::backward(bool) const;                                        \
   template Variable<T> apply(std::unique_ptr<Op<T>>, std::initializer_list<Variable<T>>); \
   template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);    \
-  template void detail::backward_within(const Variable<T>&, Tensor<T>, const Node<T>&,    \
-                                        std::uint64_t);
+  template decltype(detail::backward_within<T>) detail::backward_within<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/kernels/operands.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -61,9 +60,9 @@ void pack_weights(const Parameters<T>& parameters) {
   }
 }
 
-#define XGRAD_INSTANTIATE(T)                        \
-  template void pack_weights(const Parameters<T>&); \
-  template class Parameters<T>;                     \
+#define XGRAD_INSTANTIATE(T)                          \
+  template decltype(pack_weights<T>) pack_weights<T>; \
+  template class Parameters<T>;                       \
   template class Scope<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

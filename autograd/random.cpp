@@ -11,22 +11,21 @@
 #include <xgrad/autograd/kernels/philox.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
 
-std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1,
-                                    std::uint32_t c2, std::uint32_t c3) {
-  std::uint64_t c[4][1] = {{c0}, {c1}, {c2}, {c3}};
-  detail::philox(key, c);
-  return {std::uint32_t(c[0][0]), std::uint32_t(c[1][0]), std::uint32_t(c[2][0]),
-          std::uint32_t(c[3][0])};
+std::uint64_t join(std::uint64_t high, std::uint64_t low) {
+  return high << 32 | (low & 0xFFFFFFFFu);
 }
 
-std::uint64_t join(std::uint32_t high, std::uint32_t low) {
-  return (std::uint64_t(high) << 32) | low;
+// The 128 random bits of the counter (two words of `index`, c2, kind), in two halves.
+std::array<std::uint64_t, 2> halves(std::uint64_t key, std::uint64_t index, std::uint32_t c2,
+                                    std::uint32_t kind) {
+  std::uint64_t c[4][1] = {{index}, {index >> 32}, {c2}, {kind}};
+  detail::philox(key, c);
+  return {join(c[1][0], c[0][0]), join(c[3][0], c[2][0])};
 }
 
 // The last word of a counter is the kind of number drawn, so that kinds share no numbers, and no
@@ -111,8 +110,7 @@ std::vector<double> convert_draws(std::uint64_t key, std::uint32_t kind, std::ui
 }  // namespace
 
 Rng Rng::operator/(std::uint64_t stream) const {
-  const auto w = philox(key_, std::uint32_t(stream), std::uint32_t(stream >> 32), 0, kForkTag);
-  return Rng(join(w[1], w[0]));
+  return Rng(halves(key_, stream, 0, kForkTag)[0]);
 }
 
 Rng Rng::operator/(std::string_view name) const {
@@ -124,21 +122,20 @@ Rng Rng::operator/(std::string_view name) const {
     for (std::size_t i = at; i < name.size() && i < at + 8; ++i) {
       bytes = (bytes << 8) | std::uint8_t(name[i]);
     }
-    const auto w = philox(key, std::uint32_t(bytes), std::uint32_t(bytes >> 32),
-                          std::uint32_t(name.size() + 1), kForkTag);
-    key = join(w[1], w[0]);
+    key = halves(key, bytes, std::uint32_t(name.size() + 1), kForkTag)[0];
   }
   return Rng(key);
 }
 
 std::array<std::uint32_t, 4> Rng::words(std::uint32_t c0, std::uint32_t c1, std::uint32_t c2,
                                         std::uint32_t c3) const {
-  return philox(key_, c0, c1, c2, c3);
+  const auto [low, high] = halves(key_, join(c1, c0), c2, c3);
+  return {std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high),
+          std::uint32_t(high >> 32)};
 }
 
 double Rng::uniform(std::uint64_t index) const {
-  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, kUniform);
-  return to_uniform(join(w[1], w[0]));
+  return to_uniform(halves(key_, index, 0, kUniform)[0]);
 }
 
 std::vector<double> Rng::uniforms(std::size_t n, std::uint64_t first) const {
@@ -150,15 +147,14 @@ std::uint64_t Rng::below(std::uint64_t bound, std::uint64_t index) const {
   check_shape(bound > 0, "Rng::below: expected bound > 0, got 0");
   const std::uint64_t limit = bound * (~std::uint64_t(0) / bound);
   for (std::uint32_t round = 0;; ++round) {  // rejects the last, incomplete interval
-    const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), round, kBelow);
-    const std::uint64_t value = join(w[1], w[0]);
+    const std::uint64_t value = halves(key_, index, round, kBelow)[0];
     if (value < limit) return value % bound;
   }
 }
 
 double Rng::normal(std::uint64_t index) const {
-  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, kNormal);
-  return to_normal(join(w[1], w[0]), join(w[3], w[2]));
+  const auto [first, second] = halves(key_, index, 0, kNormal);
+  return to_normal(first, second);
 }
 
 std::vector<double> Rng::normals(std::size_t n) const {

@@ -11,7 +11,6 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -158,10 +157,9 @@ Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
   return y;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                            \
-  template class detail::Captures<T>;                                                   \
-  template Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>&, \
-                                 const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)          \
+  template class detail::Captures<T>; \
+  template decltype(recompute<T>) recompute<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

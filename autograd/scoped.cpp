@@ -5,8 +5,7 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/on_gradient.hpp>
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/op.hpp>
 
 namespace xgrad {
 

@@ -10,8 +10,6 @@
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

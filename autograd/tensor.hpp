@@ -1,4 +1,5 @@
-// Tensor<T>: the type of every value. The only public header that includes xtensor.
+// Tensor<T>: the type of every value, and the scalars T that xgrad is built for. The only public
+// header that includes xtensor.
 #pragma once
 
 #if __has_include(<xtensor/xarray.hpp>)
@@ -14,9 +15,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <xgrad/autograd/memory/memory.hpp>
+
+/// Applies X to every scalar type. A .cpp file uses it for its explicit instantiations. float is
+/// for training; double for gradient checks and, if wanted, training; long double for the reference
+/// that derivatives are compared with, in tests and in `xgrad gradcheck`.
+#define XGRAD_FOR_EACH_SCALAR(X) X(float) X(double) X(long double)
+/// Applies X to the scalar types in which a model can be trained and saved.
+#define XGRAD_FOR_EACH_TRAINING_SCALAR(X) X(float) X(double)
 
 namespace xt::detail {
 
@@ -96,5 +105,16 @@ Tensor<To> cast(const Tensor<From>& x) {
   std::transform(x.data(), x.data() + x.size(), result.data(), [](From v) { return To(v); });
   return result;
 }
+
+/// The index of element `flat` of a tensor of this shape, as "[3, 5]".
+std::string index_text(const Shape& shape, std::size_t flat);
+
+/// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
+bool is_finite_bits(double x);
+
+/// The flat index of the first element that is infinite or NaN; nullopt when all are finite. Reads
+/// the bits, so no compiler flag can remove it.
+template <class T>
+std::optional<std::size_t> first_not_finite(const Tensor<T>& x);
 
 }  // namespace xgrad

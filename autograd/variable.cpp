@@ -1,9 +1,8 @@
 // The value and the gradient of a Variable; backward() is in engine.cpp.
 #include <xgrad/autograd/variable.hpp>
 
-#include <xgrad/autograd/memory/large_blocks.hpp>
+#include <xgrad/autograd/detail/large_blocks.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

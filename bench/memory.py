@@ -5,7 +5,7 @@
     bench/memory.py                                # N = 256 ... 8192, batches of 8192 tokens
     bench/memory.py --most 2048 --tokens 4096      # quicker
 
-The library counts the bytes that forward keeps for backward and the most that a step holds (autograd/memory/counters.hpp). The system
+The library counts the bytes that forward keeps for backward and the most that a step holds (autograd/memory/memory.hpp). The system
 reports the peak of the process. With B N fixed, memory that is linear in N stays as it is, and what grows as N^2, such as stored
 attention probabilities, grows as N. Exits with 1 when the exponent that fits the table best exceeds 0.05.
 """

@@ -14,14 +14,13 @@
 //   step N                 N training steps: seconds of each, the last loss
 //   predict N              N forward passes without a graph: seconds of each
 //   products N             N times the matrix products of a training step alone: seconds of each
-//   hash                   SHA-256 of all parameters
+//   weights FILE           writes all parameters as raw float32
 //   activations            a training step: bytes that forward keeps for backward, and the most
 //                          that the step holds beside weights, small gradients and optimizer
 //   memory                 peak resident bytes
 //   faults                 minor page faults since the start
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -31,12 +30,11 @@
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/optimizers.hpp>
-#include <xgrad/storage/formats/sha256.hpp>
 
 #include "workload.hpp"
 
@@ -107,19 +105,19 @@ class Bench {
   double gradients(const std::string& path) {
     const double loss = forward_backward(Context{});
     std::ofstream file(path, std::ios::binary);
-    for (const auto& p : parameters_) {
-      const auto& grad = p.variable.grad();
-      file.write(reinterpret_cast<const char*>(grad.data()), std::streamsize(grad.size() * 4));
-    }
+    for (const auto& p : parameters_) write(p.variable.grad(), file);
     return loss;
+  }
+
+  void weights(const std::string& path) const {
+    std::ofstream file(path, std::ios::binary);
+    for (const auto& p : parameters_) write(p.variable.value(), file);
   }
 
   void logits(const std::string& path) const {
     const NoGrad no_grad;
-    const Variable<float> y = output(Context{});
     std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(y.value().data()),
-               std::streamsize(y.value().size() * 4));
+    write(output(Context{}).value(), file);
   }
 
   double step() {
@@ -137,15 +135,6 @@ class Bench {
     return json({kept, double(counters.peak_bytes())});
   }
 
-  std::string hash() const {
-    std::string bytes;
-    for (const auto& p : parameters_) {
-      const Tensor<float>& value = p.variable.value();
-      bytes.append(reinterpret_cast<const char*>(value.data()), value.size() * sizeof(float));
-    }
-    return '"' + to_hex(sha256(bytes)) + '"';
-  }
-
   void pack() const { pack_weights(parameters_); }
 
   double predict() const {
@@ -154,6 +143,10 @@ class Bench {
   }
 
  private:
+  static void write(const Tensor<float>& tensor, std::ostream& out) {
+    out.write(reinterpret_cast<const char*>(tensor.data()), std::streamsize(tensor.size() * 4));
+  }
+
   Variable<float> output(const Context& context) const {
     const Autocast products(bf16_);
     return model_({&ids_, nullptr, nullptr}, context);
@@ -202,6 +195,26 @@ double peak_bytes() {
   return double(used().ru_maxrss) * 1024;
 }
 
+void read_options(int argc, char** argv, Workload& w, bool& bf16) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--bf16") {
+      bf16 = true;
+      continue;
+    }
+    std::istringstream text(i + 1 < argc ? argv[++i] : "");
+    const auto reads = [&](const char* option, auto& number) {
+      return name == option && text >> number && text.peek() == EOF;
+    };
+    if (!reads("--batch", w.batch) && !reads("--tokens", w.tokens) && !reads("--width", w.width) &&
+        !reads("--heads", w.heads) && !reads("--layers", w.layers) &&
+        !reads("--vocabulary", w.vocabulary) && !reads("--dropout", w.dropout) &&
+        !reads("--threads", w.threads)) {
+      throw std::runtime_error("no option: " + name + ' ' + text.str());
+    }
+  }
+}
+
 std::string answer(Bench& bench, bench::Products& products, double before,
                    const std::string& command, std::istream& arguments) {
   std::string path;
@@ -223,7 +236,10 @@ std::string answer(Bench& bench, bench::Products& products, double before,
   }
   if (command == "products" && arguments >> count)
     return timed(count, [&] { return products.run(); });
-  if (command == "hash") return bench.hash();
+  if (command == "weights" && arguments >> path) {
+    bench.weights(path);
+    return "{}";
+  }
   if (command == "arithmetic") return std::string("\"") + arithmetic(false) + "\"";
   if (command == "activations") return bench.activations();
   if (command == "faults") return json({double(used().ru_minflt)});
@@ -235,20 +251,10 @@ std::string answer(Bench& bench, bench::Products& products, double before,
 
 int main(int argc, char** argv) {
   Workload w;
-  CLI::App app("Training steps on request, for bench/compare.py");
-  app.add_option("--batch", w.batch);
-  app.add_option("--tokens", w.tokens);
-  app.add_option("--width", w.width);
-  app.add_option("--heads", w.heads);
-  app.add_option("--layers", w.layers);
-  app.add_option("--vocabulary", w.vocabulary);
-  app.add_option("--dropout", w.dropout);
-  app.add_option("--threads", w.threads);
   bool bf16 = false;
-  app.add_flag("--bf16", bf16, "matrix products of bfloat16");
-  CLI11_PARSE(app, argc, argv);
-  set_threads(w.threads);
   try {
+    read_options(argc, argv, w, bf16);
+    set_threads(w.threads);
     const double before = peak_bytes();
     Bench bench(w, bf16);
     bench::Products products(w);

@@ -12,7 +12,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
@@ -46,19 +46,10 @@ void show_accuracies(const Task& task) {
 }
 
 void show_errors(const Task& task) {
-  fmt::print("\nmean squared error on the test split\n");
-  fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
+  fmt::print("\nmean squared error on the test split\n  {:<32} {:.4g}\n", "always the mean",
+             measure_variance(task));
   const auto best = task.ceiling(Split::test);
   if (best) fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
-}
-
-void show_rules(const std::vector<Rule>& rules) {
-  if (rules.empty()) return;
-  fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
-  for (const Rule& rule : rules) {
-    fmt::print("  {:<44} {:>8.4f} {:>12.4f}{}\n", rule.name, rule.accuracy, rule.exact,
-               loss_text(rule));
-  }
 }
 
 // Shows a task's baselines, best possible scores, rules and first training examples.
@@ -66,7 +57,12 @@ void show_data(const Task& task) {
   try {
     const TaskShape shape = task.shape();
     shape.target == TargetKind::numbers ? show_errors(task) : show_accuracies(task);
-    show_rules(task.rules());
+    const std::vector<Rule> rules = task.rules();
+    if (!rules.empty()) fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
+    for (const Rule& rule : rules) {
+      fmt::print("  {:<44} {:>8.4f} {:>12.4f}{}\n", rule.name, rule.accuracy, rule.exact,
+                 loss_text(rule));
+    }
     fmt::print("\ntraining examples\n");
     const auto train = task.dataset(Split::train);
     for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
@@ -132,14 +128,6 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-std::string synopsis(const Command& command) {
-  std::string text = ".B xgrad " + roff(command.name) + "\n";
-  for (const Option& option : command.options) {
-    if (option.positional()) text += ".I " + roff(option.names) + "\n";
-  }
-  return text;
-}
-
 std::string described(const Option& option) {
   std::string text = ".TP\n";
   text += (option.positional() ? ".I " : ".B ") + roff(joined(names_of(option), ", "));
@@ -174,19 +162,18 @@ std::string bash_completion(const std::vector<Command>& commands) {
     values += "    " + key.key + ") words='" + joined(key.values, " ") + "' ;;\n";
   }
   std::string script = kCompletion;
-  const std::pair<std::string, std::string> parts[] = {
-      {"@program@", program_invocation_short_name},
-      {"@commands@", joined(names, " ")},
-      {"@options@", cases},
-      {"@choices@", choices},
-      {"@with_overrides@", joined(with_overrides, " | ")},
-      {"@keys@", joined(keys, " ")},
-      {"@values@", values}};
-  for (const auto& [mark, text] : parts) {
+  const auto put = [&](const std::string& mark, const std::string& text) {
     for (std::size_t at; (at = script.find(mark)) != script.npos;) {
       script.replace(at, mark.size(), text);
     }
-  }
+  };
+  put("@program@", program_invocation_short_name);
+  put("@commands@", joined(names, " "));
+  put("@options@", cases);
+  put("@choices@", choices);
+  put("@with_overrides@", joined(with_overrides, " | "));
+  put("@keys@", joined(keys, " "));
+  put("@values@", values);
   return script;
 }
 
@@ -194,7 +181,13 @@ std::string man_page(const std::vector<Command>& commands) {
   std::string text = std::string(".TH XGRAD 1 \"\" \"xgrad ") + kVersion +
                      "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders from "
                      "one config file\n.SH SYNOPSIS\n";
-  for (const Command& command : commands) text += synopsis(command) + ".br\n";
+  for (const Command& command : commands) {
+    text += ".B xgrad " + roff(command.name) + "\n";
+    for (const Option& option : command.options) {
+      if (option.positional()) text += ".I " + roff(option.names) + "\n";
+    }
+    text += ".br\n";
+  }
   text += ".SH COMMANDS\n";
   for (const Command& command : commands) {
     text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n" + described(kHelp);

@@ -60,8 +60,7 @@ struct ConfigArguments {
   std::string config;
   std::vector<std::string> overrides;
 
-  /// Loads the config, and lets this process use train.threads threads.
-  Config load() const;
+  Config load() const;  ///< loads the config, and lets this process use train.threads threads
 };
 
 // Help of options that several commands have.
@@ -71,30 +70,22 @@ inline constexpr const char* kRun = "a run directory or a checkpoint";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 
-/// Prints a message to standard error. Replaces control characters other than line feeds by spaces,
-/// because a message may quote what could change a terminal.
+/// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
 /// If several processes run, says that this command needs one and that the others wait for it.
 void tell_others_wait(const std::string& command);
 
-/// Prints the test metrics and the verdicts as text, or the test metrics as one JSON object.
-/// Returns 0, or 128 + n after signal n.
+/// Prints test metrics and verdicts, or the metrics as JSON. Returns 0, or 128 + n after signal n.
 int report(const Outcome& outcome, bool json);
 
-/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523
-/// ± 0.0021".
+/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".
 std::string summary(const Metrics& metrics);
 
 /// A sentence like "3 of 120 tokens are not in the vocabulary and were read as <unk>".
 std::string unknown_text(std::size_t unknown, std::size_t tokens);
 
-/// All commands, in the order of `xgrad --help`.
-std::vector<Command> all_commands();
-
-/// Returns the command that the command line names, after setting the targets of its options.
-/// Returns an exit code instead after printing help, the version or what is wrong.
-std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv);
+std::vector<Command> all_commands();  ///< all commands, in the order of `xgrad --help`
 
 Command train_command(), resume_command(), check_command(), lr_find_command();
 Command sweep_command(), compare_command();

@@ -4,22 +4,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/start_ranks.hpp>
@@ -27,14 +33,124 @@
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/weights/foreign.hpp>
+#include <xgrad/version.hpp>
 
 namespace xgrad {
 
-std::vector<commands::Command> commands::all_commands() {
+namespace commands {
+
+namespace {
+
+// CLI11 reads nothing as 0, and -1 as 2^64 - 1.
+template <class T>
+std::string flaw_of_number(const std::string& text) {
+  T number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end) return "";
+  return "is " + excerpt(text) + ", must be a " +
+         (std::is_integral_v<T> ? "whole number from 0 to 18446744073709551615" : "number");
+}
+
+// CLI11's own check prints the largest double when it refuses a number.
+std::string flaw_of_positive(const std::string& text) {
+  double number = 0;
+  const bool good = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+  return good ? "" : "is " + text + ", must be a finite number above 0";
+}
+
+std::string flaw_of_file(const std::string& text) {
+  const bool override = text.find('=') != text.npos && !text.ends_with(".toml");
+  return override ? text + " is an override, not a file" : "";
+}
+
+void add(CLI::App& app, const Option& option) {
+  const auto add_for = [&]<class T>(T* target) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return app.add_flag(option.names, *target, option.help);
+    } else {
+      CLI::Option* added = app.add_option(option.names, *target, option.help);
+      if (*target != T()) added->capture_default_str();
+      if constexpr (std::is_arithmetic_v<T>) added->check({flaw_of_number<T>, ""});
+      // One value each time, so that it does not take the positional arguments that follow.
+      if (!option.positional()) added->allow_extra_args(false);
+      return added;
+    }
+  };
+  CLI::Option* added = std::visit(add_for, option.target);
+  const Rules& rules = option.rules;
+  added->required(rules.required);
+  if (rules.positive) added->check({flaw_of_positive, "POSITIVE"});
+  if (rules.new_path) added->check({xgrad::detail::flaw_of_new_path, ""});
+  if (rules.range) added->check(CLI::Range(rules.range->first, rules.range->second));
+  if (!rules.choices.empty()) added->check(CLI::IsMember(rules.choices));
+  if (!rules.value.empty()) added->type_name(rules.value);
+  for (const std::string& name : rules.needs) added->needs(name);
+  for (const std::string& name : rules.excludes) added->excludes(name);
+}
+
+// The number of positional arguments that take any number of words.
+std::ptrdiff_t lists(const Command& command) {
+  return std::ranges::count_if(command.options, [](const Option& option) {
+    return option.positional() && std::holds_alternative<std::vector<std::string>*>(option.target);
+  });
+}
+
+// Suggests the nearest command; CLI11 would only say that a subcommand is required.
+void require_known_command(const std::vector<Command>& all, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const Command& command : all) names.push_back(command.name);
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::string meant = nearest(argv[1], names);
+  xgrad::detail::fail<ConfigError>("there is no command '", clipped(argv[1]), "'",
+                                   meant.empty() ? "" : "; did you mean '" + meant + "'?",
+                                   " (`xgrad --help` lists them)");
+}
+
+// Returns the command that the command line names, after setting the targets of its options.
+// Returns an exit code instead after printing help, the version or what is wrong.
+std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
+  CLI::App app("Trains transformer encoders from one config file.", "xgrad");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  const Command* named = nullptr;
+  for (const Command& command : all) {
+    CLI::App* subcommand = app.add_subcommand(command.name, command.help);
+    for (const Option& option : command.options) add(*subcommand, option);
+    if (lists(command) > 1) {  // the first takes files and leaves overrides to the second
+      subcommand->validate_positionals();
+      subcommand->get_option(command.options[0].names)->check({flaw_of_file, ""});
+    }
+    subcommand->callback([&] { named = &command; });
+  }
+  require_known_command(all, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err) == 0 ? 0 : 2;
+    std::fputs(out.str().c_str(), stdout);
+    print_error(err.str());
+    return code;
+  }
+  return named;
+}
+
+}  // namespace
+
+Config ConfigArguments::load() const {
+  Config loaded = load_config(config, overrides);
+  if (loaded.train.threads > 0) set_threads(loaded.train.threads);
+  return loaded;
+}
+
+std::vector<Command> all_commands() {
   return {train_command(),         resume_command(),    check_command(),      gradcheck_command(),
           summary_command(),       attention_command(), patch_command(),      report_command(),
           profile_command(),       lr_find_command(),   sweep_command(),      compare_command(),
@@ -44,18 +160,18 @@ std::vector<commands::Command> commands::all_commands() {
           tasks_command(),         info_command(),      completion_command(), man_command()};
 }
 
-void commands::print_error(const std::string& message) {
+void print_error(const std::string& message) {
   const auto space = [](unsigned code) { return code == '\n' ? "\n" : " "; };
   std::fputs(replace_controls(message, space).c_str(), stderr);
 }
 
-void commands::tell_others_wait(const std::string& command) {
+void tell_others_wait(const std::string& command) {
   const std::size_t others = ranks().size() - 1;
   if (others == 0) return;
   print_error(fmt::format("xgrad: {} runs on one process; the other {} wait\n", command, others));
 }
 
-std::string commands::summary(const Metrics& metrics) {
+std::string summary(const Metrics& metrics) {
   std::string text;
   for (const Figure& figure : metrics.figures()) {
     std::string name = figure.name;
@@ -66,12 +182,12 @@ std::string commands::summary(const Metrics& metrics) {
   return text;
 }
 
-std::string commands::unknown_text(std::size_t unknown, std::size_t tokens) {
+std::string unknown_text(std::size_t unknown, std::size_t tokens) {
   return fmt::format("{} of {} tokens are not in the vocabulary and were read as <unk>", unknown,
                      tokens);
 }
 
-int commands::report(const Outcome& outcome, bool json) {
+int report(const Outcome& outcome, bool json) {
   if (outcome.signal != 0) return 128 + outcome.signal;
   if (json) {
     fmt::print("{}\n", to_json(metrics_row(outcome.result.steps, "test", outcome.result.test)));
@@ -90,6 +206,8 @@ int commands::report(const Outcome& outcome, bool json) {
   return 0;
 }
 
+}  // namespace commands
+
 namespace {
 
 int run(int argc, char** argv) {
@@ -99,14 +217,10 @@ int run(int argc, char** argv) {
   }
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);
-  int code = 0;
-  if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
-    cpu();  // refuses a wrong XGRAD_CPU early
-    if (!(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
-    code = (*command)->run();
-  } else {
-    code = std::get<int>(parsed);
-  }
+  const auto* command = std::get_if<const commands::Command*>(&parsed);
+  if (command != nullptr) cpu();  // refuses a wrong XGRAD_CPU early
+  if (command != nullptr && !(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
+  const int code = command != nullptr ? (*command)->run() : std::get<int>(parsed);
   if (const std::string shortage = thread_shortage(); !shortage.empty()) {
     std::fprintf(stderr, "xgrad: warning: ran on %s\n", shortage.c_str());
   }

@@ -14,11 +14,11 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/lengths.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 
 namespace xgrad::commands {
@@ -60,10 +60,6 @@ Result evaluated(const FoundRun& source, Split split, Console& console) {
   return result;
 }
 
-std::string with_error(const RatioMean& mean) {
-  return figure_text(mean.mean(), mean.standard_error());
-}
-
 // Prints one row per class: precision, recall, F1 and the number of targets, then its row of the
 // confusion matrix. Yes-or-no targets have no confusion matrix.
 void print_classes(const Result& result) {
@@ -80,9 +76,11 @@ void print_classes(const Result& result) {
   }
   fmt::print("\n");
   for (std::size_t c = 0; c < report.classes(); ++c) {
-    fmt::print("{:<{}}  {:<15}  {:<15}  {:<15}  {:>8}", result.names[c], widest,
-               with_error(report.precision(c)), with_error(report.recall(c)),
-               with_error(report.f1(c)), report.recall(c).count());
+    fmt::print("{:<{}}", result.names[c], widest);
+    for (const RatioMean& mean : {report.precision(c), report.recall(c), report.f1(c)}) {
+      fmt::print("  {:<15}", figure_text(mean.mean(), mean.standard_error()));
+    }
+    fmt::print("  {:>8}", report.recall(c).count());
     for (std::size_t g = 0; report.has_confusion() && g < report.classes(); ++g) {
       fmt::print(" {:>6}", report.confusion(c, g));
     }
@@ -93,9 +91,8 @@ void print_classes(const Result& result) {
 // Parses "4:512" as 4, 8, 16, ... 512 (each twice the one before, and the last), and "4:20:8" as 4,
 // 12, 20.
 std::vector<std::size_t> parse_lengths(const std::string& text) {
-  std::size_t numbers[3] = {0, 0, 0};
+  std::size_t numbers[3] = {0, 0, 0}, count = 0;
   std::istringstream words(text);
-  std::size_t count = 0;
   bool good = !text.ends_with(':');
   for (std::string word; std::getline(words, word, ':'); ++count) {
     const char* const end = word.data() + word.size();
@@ -161,11 +158,10 @@ std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<Len
     html::ChartLine line{name, lines.size() % html::kLooks, {}};
     for (const LengthScore& score : scores) {
       if (!score.why_not.empty()) continue;
-      const Figure figure = score.metrics.figures()[1];
-      metric = figure.name;
-      if (!std::isfinite(figure.value)) continue;
-      const double error = std::isfinite(figure.standard_error) ? figure.standard_error : 0;
-      line.points.push_back({double(score.length), figure.value, error});
+      const auto [name_of, value, error] = score.metrics.figures()[1];
+      metric = name_of;
+      if (!std::isfinite(value)) continue;
+      line.points.push_back({double(score.length), value, std::isfinite(error) ? error : 0});
     }
     lines.push_back(std::move(line));
   }
@@ -177,20 +173,19 @@ int eval_lengths(const Arguments& a) {
   tell_others_wait("eval --lengths");
   if (!a.out.empty()) check_new(a.out);
   Console console(/*quiet=*/false, "");
-  std::vector<std::string> names{a.run};
-  if (!a.beside.empty()) names.push_back(a.beside);
   std::vector<std::pair<std::string, std::vector<LengthScore>>> curves;
-  for (const std::string& name : names) {
+  for (const std::string& name : {a.run, a.beside}) {
+    if (name.empty()) continue;
     const FoundRun source = find_run(name, a.overrides);
     const std::vector<LengthScore> scores =
         score_lengths(source, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
         });
+    const std::uint64_t step = source.checkpoint.step;
     if (a.json) {
-      fmt::print("{}\n", lengths_json(scores, source.checkpoint.step, a.split).dump());
+      fmt::print("{}\n", lengths_json(scores, step, a.split).dump());
     } else {
-      fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, a.split,
-                 lengths_text(scores));
+      fmt::print("{} (step {}), {}\n{}", source.file, step, a.split, lengths_text(scores));
     }
     const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
     curves.push_back({path.lexically_normal().filename().string(), scores});

@@ -5,17 +5,21 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/data/loader.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/scripts.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/export/export.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/objective.hpp>
 #include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
@@ -51,74 +55,112 @@ struct Files {
   std::string note = {};
 };
 
-WeightFile file_of(const FoundRun& source) {
-  return {source.checkpoint.parameters, source.checkpoint.config};
-}
-
-std::unique_ptr<Task> task_of(const FoundRun& source) {
-  return make_task(source.config, &source.checkpoint);
-}
-
-// Adds a file of the model's results for some examples, computed in T and the arithmetic of
-// `config`. If the data is missing, adds a note instead.
 template <class T>
-void add_reference(const FoundRun& source, const Config& config, const Task& task, Files& result,
-                   bool replaces = false) {
-  try {
+void add(ZipArchive& archive, const std::string& name, const Tensor<T>& tensor) {
+  archive.members.push_back({name + ".npy", to_npy(tensor)});
+}
+
+void add_input(ZipArchive& archive, const Batch& batch) {
+  if (batch.features.dimension() == 4) return add(archive, "image", batch.features);
+  const bool vectors = batch.features.dimension() == 3;
+  if (vectors) add(archive, "vectors", batch.features);
+  if (!vectors) add(archive, "ids", batch.ids);
+  const Shape& shape = vectors ? batch.features.shape() : batch.ids.shape();
+  add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>({shape[0], shape[1]}, 1));
+  if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
+}
+
+// An npz archive with a batch of at most 100 examples, the first of the validation split:
+//
+//     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
+//     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
+//     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+//     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
+//
+// computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
+// gradients. Throws DataError if the task's files are missing.
+template <class T>
+std::string reference_npz(const TrainedModel<T>& trained, const Task& task, Objective objective) {
+  const std::unique_ptr<Dataset> dataset = task.dataset(Split::validation);
+  const Batch batch = Loader(*dataset, task.shape(), {.batch = 100}).next();
+  const Variable<T> logits = (*trained.model)(BatchInput<T>(batch).input(), Context{});
+  objective.label_smoothing = 0;
+  const Variable<T> loss = mean_loss(objective, logits, batch);
+  trained.parameters.zero_grad();
+  loss.backward();
+
+  ZipArchive archive;
+  add_input(archive, batch);
+  if (task.shape().output == OutputKind::generated) {
+    add(archive, "decoder_ids", shift_right(batch.targets, std::int32_t(task.shape().classes)));
+  }
+  if (batch.targets.dimension() > 0) {
+    add(archive, "targets", batch.targets);
+  } else {
+    add(archive, "targets", batch.values);
+    add(archive, "valid", batch.valid ? *batch.valid : full<std::uint8_t>(batch.values.shape(), 1));
+  }
+  add(archive, "logits", logits.value());
+  add(archive, "loss", loss.value());
+  for (const Parameter<T>& p : trained.parameters)
+    add(archive, "gradient." + p.name, p.variable.grad());
+  return to_zip(archive);
+}
+
+// Adds a file of the model's results for some examples, computed in the arithmetic of `config`.
+// Returns why there is none if the data is missing.
+std::string add_reference(const FoundRun& source, const Config& config, const Task& task,
+                          bool replaces, std::vector<File>& files) try {
+  with_precision(config, [&]<class T>() {
     const TrainedModel<T> trained(config, source.checkpoint, task.shape(), source.file);
     const Objective objective = make_objective(config.train, task.shape());
-    result.files.push_back({".reference.npz",
-                            reference_npz(*trained.model, trained.parameters, task, objective),
-                            replaces});
-  } catch (const DataError& error) {
-    result.note = fmt::format("no reference: {}", error.what());
-  }
+    files.push_back({".reference.npz", reference_npz(trained, task, objective), replaces});
+  });
+  return "";
+} catch (const DataError& error) {
+  return fmt::format("no reference: {}", error.what());
 }
 
-// Computes the reference in double: a trained model's gradients are small, and float leaves few
-// correct digits.
-Files npz(const FoundRun& source) {
-  const std::unique_ptr<Task> task = task_of(source);
-  const TaskShape shape = task->shape();
-  Files result{{{"", to_npz(file_of(source))}}};
-  add_reference<double>(source, source.config, *task, result, /*replaces=*/true);
-  if (!result.note.empty()) return result;
-  std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
+// Adds a program that checks an npz file. Returns why there is none.
+std::string add_checker(const Config& config, const TaskShape& shape, std::vector<File>& files) {
+  std::vector<std::string> unknown = unknown_settings(config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
   if (shape.target == TargetKind::binary) unknown.push_back("targets that are yes or no");
-  if (unknown.empty()) {
-    result.files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
+  if (unknown.empty()) files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
+  return unknown.empty()
+             ? ""
+             : fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+}
+
+// The files of an export. The note says why one is missing, or how to build the model.
+Files files_of(const FoundRun& source, const std::string& to, const std::string& naming) {
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  WeightFile weights{source.checkpoint.parameters, source.checkpoint.config};
+  Files result{{{}}};
+  std::string& bytes = result.files[0].bytes;
+  std::string code;
+  Config config = source.config;  // of the reference
+  if (to == "npz") {  // a trained model's gradients are small: float leaves few correct digits
+    config.train.precision = "double";
+    bytes = to_npz(weights);
+  } else if (to == "onnx") {  // float, as in the file: onnxruntime has no erf in double
+    config.train.precision = "float";
+    bytes = to_onnx(config, task->shape(), source.checkpoint);
+  } else if (to == "hdf5") {
+    bytes = to_hdf5(source.checkpoint);
   } else {
-    result.note = fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+    if (naming != "torch") {
+      LibraryModel model = to_library(naming, config, task->shape(), weights.tensors);
+      weights.tensors = std::move(model.parameters);
+      code = model.constructor;
+    }
+    bytes = to_safetensors(weights);
   }
-  return result;
-}
-
-// Computes the reference in float, as the file does: onnxruntime has no erf in double.
-Files onnx(const FoundRun& source) {
-  const std::unique_ptr<Task> task = task_of(source);
-  Files result{{{"", to_onnx(source.config, task->shape(), source.checkpoint)}}};
-  Config config = source.config;
-  config.train.precision = "float";
-  add_reference<float>(source, config, *task, result);
-  return result;
-}
-
-// A file of weights, and a reference in the run's precision.
-Files alone(const FoundRun& source, std::string bytes) {
-  Files result{{{"", std::move(bytes)}}};
-  with_precision(source.config, [&]<class T>() {
-    add_reference<T>(source, source.config, *task_of(source), result);
-  });
-  return result;
-}
-
-// Weights named as in `library`. The note gives the code that builds the model there.
-Files named_as(const std::string& library, const FoundRun& source) {
-  const LibraryModel model =
-      to_library(library, source.config, task_of(source)->shape(), source.checkpoint.parameters);
-  Files result = alone(source, to_safetensors({model.parameters, source.checkpoint.config}));
-  result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
+  result.note = add_reference(source, config, *task, to == "npz", result.files);
+  if (to == "npz" && result.note.empty()) {
+    result.note = add_checker(source.config, task->shape(), result.files);
+  }
+  if (!code.empty()) result.note = code + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }
 
@@ -144,16 +186,11 @@ void publish_all(const Files& files, const fs::path& out) {
 }
 
 int export_weights(const ExportArguments& a) {
-  const bool renamed = a.naming != "torch";
-  xgrad::check<ConfigError>(!renamed || a.to == "safetensors", "--naming ", a.naming,
+  xgrad::check<ConfigError>(a.naming == "torch" || a.to == "safetensors", "--naming ", a.naming,
                             " needs --to safetensors, not ", a.to);
   FoundRun source = find_run(a.run);
   source.checkpoint = weights_of(source.checkpoint, a.raw);
-  const Files files = renamed          ? named_as(a.naming, source)
-                      : a.to == "npz"  ? npz(source)
-                      : a.to == "onnx" ? onnx(source)
-                      : a.to == "hdf5" ? alone(source, to_hdf5(source.checkpoint))
-                                       : alone(source, to_safetensors(file_of(source)));
+  const Files files = files_of(source, a.to, a.naming);
   publish_all(files, a.out);
   print_weights(a.out, source.checkpoint, ", of " + source.file);
   for (const File& file : files.files) {
@@ -173,7 +210,7 @@ Checkpoint import_into(const Config& config, const std::string& file, const std:
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
-  if (const std::string learned = task->learned(); !learned.empty()) {
+  if (const std::string learned = task->vocabulary_and_scales(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }
   return checkpoint;

@@ -13,12 +13,10 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
-#include <xgrad/train/inspect/profile.hpp>
 #include <xgrad/train/inspect/summary.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/report.hpp>
 
 namespace xgrad::commands {
@@ -31,31 +29,25 @@ constexpr std::size_t kMostText = 64;    // shown of a state, which may hold a w
 template <class T>
 void print_tensor(const std::string& name, const Tensor<T>& x) {
   const auto [low, high] = std::minmax_element(x.data(), x.data() + x.size());
-  double squares = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) squares += double(x.data()[i]) * double(x.data()[i]);
+  double squares = 0, least = 0, most = 0;
+  for (const T element : x) squares += double(element) * double(element);
+  if (x.size() > 0) least = double(*low), most = double(*high), squares /= double(x.size());
   const std::string_view bytes(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(T));
   fmt::print("{:<48} {:>14} {:>7} {:>11.4g} {:>11.4g} {:>11.4g}  {}\n", name, to_string(x.shape()),
-             sizeof(T) == 4 ? "float" : "double", x.size() > 0 ? double(*low) : 0.0,
-             x.size() > 0 ? double(*high) : 0.0,
-             x.size() > 0 ? std::sqrt(squares / double(x.size())) : 0.0,
+             sizeof(T) == 4 ? "float" : "double", least, most, std::sqrt(squares),
              to_hex(sha256(bytes)).substr(0, kHashDigits));
 }
 
 int inspect(const std::string& run, bool only_config, bool only_hash) {
   const FoundRun source = find_run(run);
   const Checkpoint& checkpoint = source.checkpoint;
-  if (only_config) {
-    fmt::print("{}", checkpoint.config);
+  const std::string hash = only_config ? "" : state_hash(checkpoint);
+  if (only_config || only_hash) {
+    fmt::print("{}", only_config ? checkpoint.config : hash + "\n");
     return 0;
   }
-  const std::string hash = state_hash(checkpoint);
-  if (only_hash) {
-    fmt::print("{}\n", hash);
-    return 0;
-  }
-  fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
-             grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
-  fmt::print("hash {}\n", hash);
+  fmt::print("{}\nstep {}, {} parameters in {} tensors\nhash {}\n", source.file, checkpoint.step,
+             grouped(count(checkpoint.parameters)), checkpoint.parameters.size(), hash);
   for (const auto& [name, value] : checkpoint.state) {
     if (const auto* text = std::get_if<std::string>(&value); text && text->size() > kMostText) {
       fmt::print("{} = {}... ({} bytes)\n", name, text->substr(0, kMostText), text->size());
@@ -84,24 +76,15 @@ int inspect(const std::string& run, bool only_config, bool only_hash) {
 
 using Row = std::vector<std::string>;
 
-std::string cell(const MetricsRow& row, const std::string& metric) {
-  const auto value = row.number(metric), error = row.number(metric + "_se");
-  if (!value) return "-";
-  return figure_text(*value, error.value_or(NAN));
-}
-
 std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
   std::vector<Row> rows;
   for (const std::string split : {"validation", "test"}) {
-    for (const RunGroup& group : groups) {
-      const MetricsRow& last = group.last.at(split);
-      for (const auto& [metric, value] : last.numbers) {
-        const std::string name = split + " " + metric;
-        const auto known = [&](const Row& r) { return r[0] == name; };
-        if (metric.ends_with("_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
-        Row row{name};
-        for (const RunGroup& each : groups) row.push_back(cell(each.last.at(split), metric));
-        rows.push_back(row);
+    for (const std::string& metric : metrics_of(groups, {split})) {
+      Row& row = rows.emplace_back(Row{split + " " + metric});
+      for (const RunGroup& group : groups) {
+        const MetricsRow& last = group.last.at(split);
+        const auto number = last.number(metric), error = last.number(metric + "_se");
+        row.push_back(number ? figure_text(*number, error.value_or(NAN)) : "-");
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -38,14 +39,19 @@ class ReadyLines {
   // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
   // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
   // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
-  // of that line is dropped. Throws IoError when reading fails.
+  // of that line, which may be endless, is dropped. Throws IoError when reading fails.
   std::vector<std::string> next(std::size_t most) {
     std::vector<std::string> lines;
-    for (std::string line; lines.size() < most;) {
+    while (lines.size() < most && (lines.empty() || !rest_)) {
+      const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
+      const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
+      searched_ = end;
       pollfd input = {descriptor_, POLLIN, 0};
-      if (take(line)) {
-        lines.push_back(std::move(line));
-        if (rest_) break;  // which may be endless
+      if (whole || end - begin_ > kMostText + 1 || (rest_ && begin_ < end)) {  // one more: \r
+        if (!rest_) lines.push_back(buffer_.substr(begin_, end - begin_));
+        if (!rest_ && whole && lines.back().ends_with('\r')) lines.back().pop_back();
+        rest_ = !ends;
+        begin_ = searched_ = end + ends;
       } else if (ended_ || (!lines.empty() && ::poll(&input, 1, 0) <= 0)) {
         break;
       } else {
@@ -56,32 +62,17 @@ class ReadyLines {
   }
 
  private:
-  bool take(std::string& line) {
-    const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
-    searched_ = end;
-    const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
-    const bool dropped = rest_;  // of a line whose start was returned
-    if (!dropped && !whole && end - begin_ <= kMostText + 1) return false;  // one more: \r
-    if (!dropped) line = buffer_.substr(begin_, end - begin_);
-    if (!dropped && whole && line.ends_with('\r')) line.pop_back();
-    begin_ = searched_ = std::min(end + 1, buffer_.size());
-    rest_ = !ends;
-    return !dropped || (ends && take(line));
-  }
-
   void fill() {
-    constexpr std::size_t kBytes = 1 << 16;
+    std::array<char, 1 << 16> bytes;
+    ssize_t got = 0;
+    do {
+      got = ::read(descriptor_, bytes.data(), bytes.size());
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
     buffer_.erase(0, begin_);
     searched_ -= begin_;
     begin_ = 0;
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + kBytes);
-    ssize_t got = 0;
-    do {
-      got = ::read(descriptor_, buffer_.data() + before, kBytes);
-    } while (got < 0 && errno == EINTR);
-    buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
-    if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
+    buffer_.append(bytes.data(), std::size_t(got));
     ended_ = got == 0;
   }
 
@@ -93,24 +84,14 @@ class ReadyLines {
   bool ended_ = false;
 };
 
-std::string escaped(const std::string& label) {
-  std::string text;
-  for (const char c : label) {
-    const std::size_t at = std::string_view("\\\t\n\r").find(c);
-    text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
-  }
-  return text;
-}
-
 // The labels (for yes-or-no targets those that are yes) or the numbers with six digits, separated
 // by spaces.
 std::string prediction_text(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
-    if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
-      labels.push_back(prediction.labels[i]);
-    }
+    const bool said = !prediction.multi_label || prediction.probabilities[i] > 0.5;
+    if (said) labels.push_back(prediction.labels[i]);
   }
   return joined(labels, " ");
 }
@@ -121,7 +102,13 @@ std::string prediction_text(const Prediction& prediction) {
 std::string prediction_tsv(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return fmt::format("{}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
-  for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
+  for (const std::string& label : prediction.labels) {
+    std::string& text = labels.emplace_back();
+    for (const char c : label) {
+      const std::size_t at = std::string_view("\\\t\n\r").find(c);
+      text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
+    }
+  }
   std::string text =
       fmt::format("{}\t{:.6f}", fmt::join(labels, " "), fmt::join(prediction.probabilities, " "));
   if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
@@ -156,12 +143,6 @@ std::string logits_text(const Prediction& prediction) {
       prediction.logits);
 }
 
-// The answer to a line that is no input.
-std::string refusal(const std::string& format, const std::string& message) {
-  if (format != "jsonl") return "error: " + message;
-  return nlohmann::json({{"error", message}}).dump();
-}
-
 // Predicts from each line of standard input as soon as it arrives.
 int predict(const PredictArguments& a) {
   constexpr std::size_t kMostLines = 64;
@@ -176,8 +157,7 @@ int predict(const PredictArguments& a) {
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
   std::optional<DataError> bad;  // the first
-  std::size_t bad_lines = 0;
-  std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
+  std::size_t bad_lines = 0, tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
     std::vector<std::optional<std::string>> known;  // the answer to each line, if no model gives it
@@ -196,10 +176,11 @@ int predict(const PredictArguments& a) {
       } catch (const Error& error) {
         if (!bad) bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
         ++bad_lines;
-        known.back() = refusal(a.format, error.what());
-        if (a.keep_going) continue;
         known.pop_back();
-        break;
+        if (!a.keep_going) break;
+        const std::string why = error.what();
+        known.push_back(a.format == "jsonl" ? nlohmann::json({{"error", why}}).dump()
+                                            : "error: " + why);
       }
     }
     const std::vector<Prediction> answers = predictor(examples);
@@ -212,8 +193,9 @@ int predict(const PredictArguments& a) {
     fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
                number - bad_lines);
   }
-  if (bad_lines > 1)
+  if (bad_lines > 1) {
     fmt::print(stderr, "{} of {} lines are no inputs; the first:\n", bad_lines, number);
+  }
   if (bad) throw *bad;
   return 0;
 }

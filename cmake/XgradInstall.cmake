@@ -18,6 +18,7 @@ function(xgrad_install name)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT ${arg_DEVELOPMENT}
     FILES_MATCHING PATTERN "*.hpp"
     PATTERN "kernels" EXCLUDE
+    PATTERN "detail" EXCLUDE
     PATTERN "tasks" EXCLUDE
     PATTERN "formats" EXCLUDE
     PATTERN "hdf5" EXCLUDE

@@ -8,15 +8,13 @@
 
 namespace xgrad {
 
-namespace {
-
 /// Returns the first index whose value satisfies `bad`, or the size.
 template <class Values, class Predicate>
-std::size_t first(const Values& values, Predicate bad) {
+static std::size_t first(const Values& values, Predicate bad) {
   return std::size_t(std::find_if(values.begin(), values.end(), bad) - values.begin());
 }
 
-void check_features(const Example& example, const TaskShape& shape) {
+static void check_features(const Example& example, const TaskShape& shape) {
   const std::size_t count = example.features.size();
   const bool image = shape.input == InputKind::image;
   if (image) {
@@ -36,7 +34,7 @@ void check_features(const Example& example, const TaskShape& shape) {
                           " is not finite");
 }
 
-void check_input(const Example& example, const TaskShape& shape) {
+static void check_input(const Example& example, const TaskShape& shape) {
   if (shape.input != InputKind::tokens) return check_features(example, shape);
   check<DataError>(!example.ids.empty(), "has no tokens");
   check<DataError>(example.ids.size() <= shape.max_length, "has ", example.ids.size(),
@@ -49,12 +47,12 @@ void check_input(const Example& example, const TaskShape& shape) {
 }
 
 // The number of positions with targets: the tokens, 1 for the sequence, or a generated sequence.
-std::size_t target_places(const Example& example, const TaskShape& shape) {
+static std::size_t target_places(const Example& example, const TaskShape& shape) {
   if (shape.output == OutputKind::generated) return example.targets.size();
   return shape.output == OutputKind::sequence ? 1 : length_of(example, shape);
 }
 
-void check_edges(const Example& example, const TaskShape& shape) {
+static void check_edges(const Example& example, const TaskShape& shape) {
   check<DataError>(shape.graph || example.edges.empty(), "has edges, but the task has none");
   const auto length = std::int32_t(length_of(example, shape));
   const auto outside = [=](std::int32_t n) { return n < 0 || n >= length; };
@@ -65,7 +63,7 @@ void check_edges(const Example& example, const TaskShape& shape) {
                           example.edges[at].second, ", must join two of the ", length, " tokens");
 }
 
-void check_values(const Example& example, const TaskShape& shape) {
+static void check_values(const Example& example, const TaskShape& shape) {
   const bool classes = shape.target == TargetKind::classes;
   check<DataError>(classes ? example.values.empty() : example.targets.empty(), "has ",
                    classes ? "numbers" : "classes", " as targets, expected ",
@@ -84,7 +82,7 @@ void check_values(const Example& example, const TaskShape& shape) {
 }
 
 // Checks a generated target: the end class comes last and nowhere else.
-void check_generated(const Example& example, const TaskShape& shape) {
+static void check_generated(const Example& example, const TaskShape& shape) {
   const std::size_t count = example.targets.size();
   check<DataError>(count <= shape.max_outputs, "has ", count, " targets, must have at most ",
                    shape.max_outputs);
@@ -97,8 +95,8 @@ void check_generated(const Example& example, const TaskShape& shape) {
 
 /// Stacks one list per row, each followed by `padding`.
 template <class Field>
-Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
-        std::int32_t padding) {
+static Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
+               std::int32_t padding) {
   Ids result = empty<std::int32_t>({examples.size(), length});
   std::int32_t* row = result.data();
   for (const Example& example : examples) {
@@ -109,24 +107,25 @@ Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
   return result;
 }
 
-using Lengths = std::vector<std::size_t>;  // length of each example
+// A mask of which some elements are 0; null where all are 1.
+static std::shared_ptr<const Mask> partial(Mask mask) {
+  if (std::all_of(mask.begin(), mask.end(), [](std::uint8_t x) { return x == 1; })) return nullptr;
+  return std::make_shared<const Mask>(std::move(mask));
+}
 
-std::shared_ptr<const Mask> padding_mask(const Lengths& lengths, std::size_t longest) {
-  const auto full = [&](std::size_t length) { return length == longest; };
-  if (std::all_of(lengths.begin(), lengths.end(), full)) return nullptr;
-  auto mask = std::make_shared<Mask>(empty<std::uint8_t>({lengths.size(), longest}));
-  std::uint8_t* row = mask->data();
-  for (const std::size_t length : lengths) {
-    std::fill_n(row, length, std::uint8_t(1));
-    std::fill(row + length, row + longest, std::uint8_t(0));
-    row += longest;
+static std::shared_ptr<const Mask> padding_mask(const std::vector<std::size_t>& lengths,
+                                                std::size_t longest) {
+  Mask mask = zeros<std::uint8_t>({lengths.size(), longest});
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    std::fill_n(mask.data() + i * longest, lengths[i], std::uint8_t(1));
   }
-  return mask;
+  return partial(std::move(mask));
 }
 
 // Marks every token as its own neighbour, and both directions of each edge.
-std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples, const Lengths& lengths,
-                                      std::size_t longest) {
+static std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples,
+                                             const std::vector<std::size_t>& lengths,
+                                             std::size_t longest) {
   auto matrix = std::make_shared<Mask>(zeros<std::uint8_t>({examples.size(), longest, longest}));
   std::uint8_t* own = matrix->data();
   for (std::size_t b = 0; b < examples.size(); ++b, own += longest * longest) {
@@ -140,7 +139,7 @@ std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples, cons
 }
 
 // Stacks images or vectors, each followed by zeros.
-Tensor<float> stack_features(const std::vector<Example>& examples, const Shape& shape) {
+static Tensor<float> stack_features(const std::vector<Example>& examples, const Shape& shape) {
   Tensor<float> result = zeros<float>(shape);
   float* row = result.data();
   for (const Example& example : examples) {
@@ -151,26 +150,28 @@ Tensor<float> stack_features(const std::vector<Example>& examples, const Shape& 
 }
 
 // Stacks numeric or binary targets.
-void stack_values(const std::vector<Example>& examples, const Shape& shape, Batch& batch) {
+static void stack_values(const std::vector<Example>& examples, const Shape& shape, Batch& batch) {
   batch.values = zeros<float>(shape);
-  auto valid = std::make_shared<Mask>(zeros<std::uint8_t>(shape));
-  std::size_t at = 0, counted = 0;
+  Mask valid = zeros<std::uint8_t>(shape);
+  std::size_t at = 0;
   for (const Example& example : examples) {
     for (std::size_t i = 0; i < example.values.size(); ++i) {
       if (std::isnan(example.values[i])) continue;
       batch.values.data()[at + i] = example.values[i];
-      valid->data()[at + i] = 1;
-      ++counted;
+      valid.data()[at + i] = 1;
     }
     at += batch.values.size() / examples.size();
   }
-  if (counted < batch.values.size()) batch.valid = std::move(valid);
+  batch.valid = partial(std::move(valid));
 }
 
-// The rows of x, and of each further axis as many of the first elements as `shape` has.
+// The rows of x, and of its next `axes` axes the first `length` elements.
 template <class T>
-Tensor<T> corner(const Tensor<T>& x, const Range& rows, Shape shape) {
+static Tensor<T> corner(const Tensor<T>& x, const Range& rows, std::size_t axes,
+                        std::size_t length) {
+  Shape shape = x.shape();
   shape[0] = rows.size();
+  std::fill_n(shape.begin() + 1, axes, length);
   Tensor<T> result = empty<T>(shape);
   if (result.size() == 0) return result;
   const std::size_t last = shape.size() - 1, run = last == 0 ? shape[0] : shape[last];
@@ -185,15 +186,9 @@ Tensor<T> corner(const Tensor<T>& x, const Range& rows, Shape shape) {
   return result;
 }
 
-// A mask of which some elements are 0; null where all are 1.
-std::shared_ptr<const Mask> partial(Mask mask) {
-  if (std::all_of(mask.begin(), mask.end(), [](std::uint8_t x) { return x == 1; })) return nullptr;
-  return std::make_shared<const Mask>(std::move(mask));
-}
-
 // One more than the last place of a row that satisfies `used`, for the row with most.
 template <class T, class Used>
-std::size_t longest(const Tensor<T>& x, const Range& rows, const Used& used) {
+static std::size_t longest(const Tensor<T>& x, const Range& rows, const Used& used) {
   const std::size_t width = x.shape()[1];
   std::size_t most = 0;
   for (std::size_t row = rows.begin; row < rows.end; ++row) {
@@ -203,8 +198,6 @@ std::size_t longest(const Tensor<T>& x, const Range& rows, const Used& used) {
   }
   return most;
 }
-
-}  // namespace
 
 std::size_t length_of(const Example& example, const TaskShape& shape) {
   if (shape.input == InputKind::vectors) return example.features.size() / shape.features;
@@ -234,7 +227,7 @@ Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
   check<DataError>(!examples.empty(), "collate: expected at least one example, got none");
   Batch batch;
   batch.size = examples.size();
-  Lengths lengths;
+  std::vector<std::size_t> lengths;
   for (const Example& example : examples) lengths.push_back(length_of(example, shape));
   const std::size_t length = *std::max_element(lengths.begin(), lengths.end());
   if (shape.input == InputKind::image) {
@@ -272,11 +265,7 @@ Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
   // Tokens or vectors of the longest example; 0 for images.
   std::size_t after = tokens ? batch.ids.shape()[1] : vectors ? batch.features.shape()[1] : 0;
   if (batch.mask) after = longest(*batch.mask, rows, [](std::uint8_t x) { return x == 1; });
-  const auto of = [&](const auto& x, std::size_t axes) {
-    Shape shape = x.shape();
-    for (std::size_t axis = 1; axis <= axes; ++axis) shape[axis] = after;
-    return corner(x, rows, std::move(shape));
-  };
+  const auto of = [&](const auto& x, std::size_t axes) { return corner(x, rows, axes, after); };
 
   if (tokens) part.ids = of(batch.ids, 1);
   if (batch.features.dimension() > 1) part.features = of(batch.features, vectors ? 1 : 0);

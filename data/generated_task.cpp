@@ -1,4 +1,4 @@
-#include <xgrad/data/generated_task.hpp>
+#include <xgrad/data/task.hpp>
 
 #include <algorithm>
 
@@ -43,24 +43,6 @@ struct Conversion {
   std::int32_t end, slot = -1;  // the end class, and the id of kSlot; -1: there is none
 };
 
-class GeneratedDataset final : public Dataset {
- public:
-  GeneratedDataset(std::unique_ptr<Dataset> examples, const Conversion& conversion)
-      : examples_(std::move(examples)), conversion_(conversion) {}
-
-  std::size_t size() const override { return examples_->size(); }
-  Example get(std::uint64_t epoch, std::size_t index) const override {
-    return conversion_.example(examples_->get(epoch, index));
-  }
-  std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return conversion_.slot >= 0 ? Dataset::length(index, shape) : examples_->length(index, shape);
-  }
-
- private:
-  std::unique_ptr<Dataset> examples_;
-  Conversion conversion_;
-};
-
 class GeneratedTask final : public Task {
  public:
   explicit GeneratedTask(std::unique_ptr<Task> task) : task_(std::move(task)) {}
@@ -70,7 +52,15 @@ class GeneratedTask final : public Task {
     return Conversion(shape).shape(shape);
   }
   std::unique_ptr<Dataset> dataset(Split split) const override {
-    return std::make_unique<GeneratedDataset>(task_->dataset(split), Conversion(task_->shape()));
+    const std::shared_ptr<const Dataset> data = task_->dataset(split);
+    const Conversion conversion(task_->shape());
+    const auto get = [=](std::uint64_t epoch, std::size_t index) {
+      return conversion.example(data->get(epoch, index));
+    };
+    if (conversion.slot >= 0) return dataset_of(data->size(), get);
+    return dataset_of(data->size(), get, [=](std::size_t index, const TaskShape& shape) {
+      return data->length(index, shape);
+    });
   }
   Example parse(const std::string& line) const override {
     return Conversion(task_->shape()).example(task_->parse(line));
@@ -90,8 +80,8 @@ class GeneratedTask final : public Task {
     }
     return rules;
   }
-  std::string learned() const override { return task_->learned(); }
-  void adopt(const std::string& learned) override { task_->adopt(learned); }
+  std::string vocabulary_and_scales() const override { return task_->vocabulary_and_scales(); }
+  void adopt(const std::string& text) override { task_->adopt(text); }
   bool read_once(const Readers& readers) override { return task_->read_once(readers); }
 
  private:

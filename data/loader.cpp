@@ -8,12 +8,8 @@
 
 namespace xgrad {
 
-namespace {
-
 // Examples per parallel task: about 20 us of work, far above the cost of a parallel region.
 constexpr std::size_t kGrain = 64;
-
-}  // namespace
 
 Loader::Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options)
     : dataset_(&dataset), shape_(std::move(shape)), options_(options) {

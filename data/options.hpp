@@ -36,17 +36,17 @@ OptionSpec file_option(const char* name, const char* help, const char* fallback 
 /// Option values by name. After complete(), it holds every key of its table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// Returns an integer. Throws ConfigError when the key is missing or has another type.
+/// The value of a key. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
-/// Returns an integer that is not negative. Throws as get_int().
+/// The same for an integer that is not negative.
 inline std::size_t get_size(const Options& options, const std::string& name) {
   return std::size_t(get_int(options, name));
 }
-/// Returns a number; accepts integers too. Throws as get_int().
+/// The same for a number, also an integer.
 double get_double(const Options& options, const std::string& name);
-/// Returns a boolean. Throws as get_int().
+/// The same for true or false.
 bool get_bool(const Options& options, const std::string& name);
-/// Returns a string. Throws as get_int().
+/// The same for text.
 const std::string& get_string(const Options& options, const std::string& name);
 
 /// The defaults of all keys of a table.
@@ -56,6 +56,22 @@ Options defaults(const std::vector<OptionSpec>& table);
 double above(double x);
 /// The next double below x: a `max` that excludes x.
 double below(double x);
+
+/// The value as a TOML literal; a number in the shortest form that reads back the same.
+std::string to_literal(const OptionValue& value);
+
+/// The text with control characters escaped as in TOML, so that a message shows them.
+std::string escaped(const std::string& text);
+
+/// The type of a value in words: "an integer".
+const char* type_name(const OptionValue& value);
+
+/// The allowed values of a key: "from 0 to below 1", "at least 1", "adam, adamw, sgd". Empty if any
+/// value of the type is allowed.
+std::string range(const OptionSpec& spec);
+
+/// The same, for tables: "true, false" for a boolean, and the type if any value is allowed.
+std::string allowed_values(const OptionSpec& spec);
 
 /// Says what is wrong with a value ("is 0, must be from 1 to 64"); empty if it is valid.
 std::string problem(const OptionSpec& spec, const OptionValue& value);

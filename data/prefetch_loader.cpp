@@ -38,16 +38,6 @@ PrefetchLoader::PrefetchLoader(Loader loader, std::size_t alone, std::size_t ahe
       ahead_(std::max<std::size_t>(1, ahead)),
       state_(loader_.state()) {}
 
-void PrefetchLoader::end_thread() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  stop_ = false;
-}
-
 Batch PrefetchLoader::next() {
   Made made = has_thread() ? take() : make();
   if (made.error) std::rethrow_exception(made.error);
@@ -56,7 +46,7 @@ Batch PrefetchLoader::next() {
 }
 
 void PrefetchLoader::restore(LoaderState state) {
-  end_thread();  // the next next() starts another
+  thread_ = {};  // ends it; the next next() starts another
   made_.clear();
   loader_.restore(state_);
   loader_.restore(state);  // if this throws, next() goes on from state_
@@ -72,7 +62,7 @@ bool PrefetchLoader::has_thread() {
   try {
     made_.reserve(ahead_);
     const WithoutSignals quiet;
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
     return true;
   } catch (const std::system_error&) {  // no thread available: make batches on this thread
     return false;
@@ -93,12 +83,10 @@ PrefetchLoader::Made PrefetchLoader::take() {
   return made;
 }
 
-void PrefetchLoader::work() {
+void PrefetchLoader::work(const std::stop_token& stop) {
   const SerialScope alone;
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return stop_ || wanted(); });
-    if (stop_) return;
+  while (changed_.wait(lock, stop, [&] { return wanted(); }) && !stop.stop_requested()) {
     lock.unlock();
     Made made = make();
     lock.lock();

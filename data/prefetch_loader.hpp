@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,6 @@ class PrefetchLoader {
   /// Makes the first `alone` batches without a thread, in case the caller needs no more. Requires:
   /// the data set of the loader outlives this object, and its get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
-  ~PrefetchLoader() { end_thread(); }
-  PrefetchLoader(const PrefetchLoader&) = delete;
 
   /// Returns the next batch. Throws what Loader::next() throws, after the batches before the error.
   Batch next();
@@ -38,9 +37,8 @@ class PrefetchLoader {
   };
 
   bool has_thread();
-  void end_thread();
   Made take();  // takes a prefetched batch
-  void work();
+  void work(const std::stop_token& stop);
   Made make();
   bool wanted() const;  // whether the thread should make another batch
 
@@ -48,10 +46,9 @@ class PrefetchLoader {
   std::size_t alone_, ahead_;
   LoaderState state_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::vector<Made> made_;  // reserved up front, so that push_back() on the thread never allocates
-  bool stop_ = false;
-  std::thread thread_;
+  std::jthread thread_;     // last, so that it ends before the others
 };
 
 }  // namespace xgrad

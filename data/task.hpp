@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <xgrad/data/options.hpp>
-#include <xgrad/data/read_once.hpp>
 
 namespace xgrad {
 
@@ -94,6 +93,13 @@ class Dataset {
   virtual std::size_t length(std::size_t index, const TaskShape& shape) const;
 };
 
+/// Dataset::get() as a function.
+using GetExample = std::function<Example(std::uint64_t epoch, std::size_t index)>;
+/// Dataset::length() as a function.
+using GetLength = std::function<std::size_t(std::size_t index, const TaskShape& shape)>;
+/// A data set of `size` examples with these functions. The default of `length` is Dataset's.
+std::unique_ptr<Dataset> dataset_of(std::size_t size, GetExample get, GetLength length = {});
+
 /// The best score that any model can expect, for tasks whose input does not determine the answer.
 struct Ceiling {
   double accuracy = 1;  ///< best accuracy per target; unused for numeric targets
@@ -108,6 +114,25 @@ struct Rule {
   std::optional<double> loss = {};  ///< cross-entropy per target in nats, if it gives probabilities
 };
 
+/// Processes that use the same data at the same time.
+struct Readers {
+  std::size_t self = 0;  ///< number of this process
+  /// Returns the texts of all processes, in the order of their numbers. Each of them calls it with
+  /// its own text.
+  std::function<std::vector<std::string>(const std::string& own)> tell;
+};
+
+/// Calls `read` in the first process of each machine if there are others on it that find the same
+/// files at these paths, and then `use` in the others, with what it returned. Returns whether it
+/// called `use` here. Called by all processes.
+///
+/// Throws what `read` throws, and DataError with its message in the other processes of the machine.
+/// If `use` throws IoError, for example because processes are not allowed to share files, returns
+/// false.
+bool read_once(const Readers& readers, const std::vector<std::string>& files,
+               const std::function<std::string()>& read,
+               const std::function<void(const std::string& text)>& use);
+
 /// A learning problem: its sizes, its data, and its text format.
 class Task {
  public:
@@ -115,8 +140,11 @@ class Task {
   /// The sizes of inputs and outputs. Throws DataError where they come from files.
   virtual TaskShape shape() const = 0;
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
-  /// from those recorded by the adopted learned().
+  /// from those that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
+  /// The training examples with the tokens that dataset() replaces by kUnknown, for rules that
+  /// count.
+  virtual std::unique_ptr<Dataset> whole_training_set() const { return dataset(Split::train); }
   /// Parses a line of input for `xgrad predict`, such as tokens separated by spaces. Adds the right
   /// answer as targets if the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
@@ -127,10 +155,10 @@ class Task {
   /// Returns the facts about the data that a trained model needs, such as vocabulary, class names,
   /// and fingerprints of the files read. Checkpoints store them. Empty if there is nothing to
   /// store. Throws DataError.
-  virtual std::string learned() const { return ""; }
-  /// Restores learned(), so that shape() and parse() need no data. Throws CheckpointError when the
-  /// text did not come from learned() of such a task.
-  virtual void adopt(const std::string& learned);
+  virtual std::string vocabulary_and_scales() const { return ""; }
+  /// Restores vocabulary_and_scales(), so that shape() and parse() need no data. Throws
+  /// CheckpointError when the text is not that of such a task.
+  virtual void adopt(const std::string& vocabulary_and_scales);
   /// Reads the files of all splits together with other processes that use them, once on each
   /// machine if the task can. Called by all processes, before other functions that read. Returns
   /// whether this process uses the copy of another one. Throws as dataset().
@@ -140,6 +168,15 @@ class Task {
   /// The ceiling on the test split for models that see each token alone, without its position.
   virtual std::optional<Ceiling> token_ceiling() const { return std::nullopt; }
 };
+
+/// The name of a token that keeps the place of an output, as in "0 7 + 3 5 = _ _ _".
+inline constexpr const char* kSlot = "_";
+
+/// A task with the inputs of `task`, whose output is the classes of its targets, in the order of
+/// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
+/// they do not tell the length of the output. It knows no ceilings, and its rules also know where
+/// an output ends. A task without a class for each token is passed on as it is.
+std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.
 struct TaskEntry {

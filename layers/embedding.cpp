@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {
@@ -159,10 +158,10 @@ SharedMask InputEmbedding<T>::adjacency(const SharedMask& adjacency) const {
   return larger;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                              \
-  template Tensor<T> one_hot(const Ids&, std::size_t);                                    \
-  template Tensor<T> patchify(const Tensor<T>&, std::size_t, std::size_t);                \
-  template Tensor<T> unpatchify(const Tensor<T>&, std::size_t, std::size_t, std::size_t); \
+#define XGRAD_INSTANTIATE(T)                      \
+  template decltype(one_hot<T>) one_hot<T>;       \
+  template decltype(patchify<T>) patchify<T>;     \
+  template decltype(unpatchify<T>) unpatchify<T>; \
   template class InputEmbedding<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

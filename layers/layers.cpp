@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {
@@ -19,17 +18,12 @@ Linear<T>::Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool b
 template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
                       const DropoutOptions& options) {
-  switch (activation) {
-    case Activation::gelu:
-      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact, options);
-    case Activation::gelu_tanh:
-      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::tanh, options);
-    case Activation::relu:
-      return dropout(relu(linear(x)), options);
-    case Activation::silu:
-      break;
+  if (activation == Activation::gelu || activation == Activation::gelu_tanh) {
+    const Gelu kind = activation == Activation::gelu ? Gelu::exact : Gelu::tanh;
+    return linear_gelu(x, linear.weight(), linear.bias(), kind, options);
   }
-  return dropout(silu(linear(x)), options);
+  const Variable<T> y = linear(x);
+  return dropout(activation == Activation::relu ? relu(y) : silu(y), options);
 }
 
 template <class T>
@@ -59,15 +53,10 @@ Norm<T>::Norm(const Scope<T>& scope, std::size_t width, const NormOptions& optio
 
 template <class T>
 Variable<T> Norm<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
-  switch (options_.kind) {
-    case Normalization::rms:
-      return rms_norm(x, weight_, options_.eps);
-    case Normalization::batch:
-      return batch_norm(x, weight_, bias_, mask, options_.eps);
-    case Normalization::layer:
-      break;
-  }
-  return layer_norm(x, weight_, bias_, options_.eps);
+  const auto& [kind, eps] = options_;
+  if (kind == Normalization::rms) return rms_norm(x, weight_, eps);
+  return kind == Normalization::batch ? batch_norm(x, weight_, bias_, mask, eps)
+                                      : layer_norm(x, weight_, bias_, eps);
 }
 
 template <class T>
@@ -86,30 +75,20 @@ Pooling<T>::Pooling(const Scope<T>& scope, Pool kind, std::size_t width) : kind_
 
 template <class T>
 Variable<T> Pooling<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
-  switch (kind_) {
-    case Pool::cls:
-      return select(x, 1, 0);
-    case Pool::mean:
-      return masked_mean(x, mask);
-    case Pool::max:
-      return masked_max(x, mask);
-    case Pool::attention: {
-      const Variable<T> queries(zeros<T>({x.shape()[0], 1, x.shape()[2]}));
-      return select(attention(add(queries, query_), x, x, {.masks = {mask}}), 1, 0);
-    }
-    case Pool::none:
-      break;
-  }
-  return x;
+  if (kind_ == Pool::none) return x;
+  if (kind_ == Pool::cls) return select(x, 1, 0);
+  if (kind_ == Pool::mean) return masked_mean(x, mask);
+  if (kind_ == Pool::max) return masked_max(x, mask);
+  const Variable<T> queries(zeros<T>({x.shape()[0], 1, x.shape()[2]}));
+  return select(attention(add(queries, query_), x, x, {.masks = {mask}}), 1, 0);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                       \
-  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation, \
-                                 const DropoutOptions&);                           \
-  template class Linear<T>;                                                        \
-  template class Mlp<T>;                                                           \
-  template class Norm<T>;                                                          \
-  template class Embedding<T>;                                                     \
+#define XGRAD_INSTANTIATE(T)                    \
+  template decltype(activated<T>) activated<T>; \
+  template class Linear<T>;                     \
+  template class Mlp<T>;                        \
+  template class Norm<T>;                       \
+  template class Embedding<T>;                  \
   template class Pooling<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

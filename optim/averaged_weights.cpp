@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {
@@ -69,9 +67,9 @@ double clip_factor(double norm, double max_norm) {
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                            \
-  template std::vector<double> sums_of_squares(const Parameters<T>&, const ModelPart&); \
-  template void clip_values(const Parameters<T>&, double, const ModelPart&);            \
+#define XGRAD_INSTANTIATE(T)                                \
+  template decltype(sums_of_squares<T>) sums_of_squares<T>; \
+  template decltype(clip_values<T>) clip_values<T>;         \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

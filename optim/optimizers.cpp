@@ -1,16 +1,59 @@
-// The update rules, each with its formula, and the table of their names.
+// What all optimizers do, the update rules, each with its formula, and the table of their names.
 #include <xgrad/optim/optimizers.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
+
+// Also fails for NaN, as do the comparisons of the other checks.
+void check_fraction(const char* name, double value) {
+  check<ConfigError>(value >= 0 && value < 1, "optimizer: ", name, ": expected 0 <= ", name,
+                     " < 1, got ", value);
+}
+
+template <class Exception>
+void check_at_least_0(const char* name, double value) {
+  check<Exception>(value >= 0 && std::isfinite(value), "optimizer: ", name,
+                   ": expected a finite number of at least 0, got ", value);
+}
+
+const OptimizerOptions& checked(const OptimizerOptions& s) {
+  check_fraction("beta1", s.beta1);
+  check_fraction("beta2", s.beta2);
+  check_fraction("momentum", s.momentum);
+  check_fraction("alpha", s.alpha);
+  check_at_least_0<ConfigError>("eps", s.eps);
+  check_at_least_0<ConfigError>("weight_decay", s.weight_decay);
+  check<ConfigError>(!s.nesterov || s.momentum > 0, "optimizer: nesterov needs momentum above 0");
+  return s;
+}
+
+// Checks that each group matches a name.
+void check_groups(const std::vector<ParameterGroup>& groups,
+                  const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string& pattern = groups[i].match;
+    const auto check_factor = [i](const char* name, double value) {
+      check<ConfigError>(value >= 0 && std::isfinite(value), "optim.groups[", i, "].", name,
+                         ": is ", value, ", must be a finite number of at least 0");
+    };
+    check_factor("lr_scale", groups[i].lr_scale);
+    check_factor("weight_decay", groups[i].weight_decay.value_or(0));
+    const auto fits = [&](const std::string& name) { return matches(pattern, name); };
+    if (std::any_of(names.begin(), names.end(), fits)) continue;
+    const std::string near = names.empty() ? "none" : nearest_first(pattern, names)[0];
+    detail::fail<ConfigError>("optim.groups[", i, "].match: \"", pattern,
+                              "\" matches no parameter; the nearest name is ", near);
+  }
+}
 
 // A decaying mean would otherwise become subnormal, and arithmetic on subnormals is slow.
 template <class T>
@@ -22,8 +65,7 @@ T without_subnormals(T x) {
 //   g <- g + w x;  s <- s + g^2;  x <- x - lr g / (sqrt(s) + eps)
 template <class T>
 struct Adagrad final : Optimizer<T> {
-  Adagrad(const Parameters<T>& parameters, const OptimizerOptions& options)
-      : Optimizer<T>(parameters, options, {"sum"}) {}
+  using Optimizer<T>::Optimizer;
 
   void update(const ParameterSpan<T>& span) const override {
     const T eps = T(this->options().eps), decay = T(span.weight_decay);
@@ -46,8 +88,7 @@ struct Adagrad final : Optimizer<T> {
 // decoupled, first multiplies x by 1 - lr w (torch.optim.AdamW).
 template <class T, bool kDecoupled>
 struct Adam final : Optimizer<T> {
-  Adam(const Parameters<T>& parameters, const OptimizerOptions& options)
-      : Optimizer<T>(parameters, options, {"exp_avg", "exp_avg_sq"}) {}
+  using Optimizer<T>::Optimizer;
 
   void prepare(double lr, std::uint64_t step) override {
     const OptimizerOptions& s = this->options();
@@ -83,8 +124,7 @@ struct Adam final : Optimizer<T> {
 //   x <- (1 - lr w) x - lr sign(b1 m + (1 - b1) g);  m <- b2 m + (1 - b2) g
 template <class T>
 struct Lion final : Optimizer<T> {
-  Lion(const Parameters<T>& parameters, const OptimizerOptions& options)
-      : Optimizer<T>(parameters, options, {"exp_avg"}) {}
+  using Optimizer<T>::Optimizer;
 
   void update(const ParameterSpan<T>& span) const override {
     const OptimizerOptions& s = this->options();
@@ -109,8 +149,7 @@ struct Lion final : Optimizer<T> {
 //   g <- g + w x;  v <- alpha v + (1 - alpha) g^2;  x <- x - lr g / (sqrt(v) + eps)
 template <class T>
 struct RmsProp final : Optimizer<T> {
-  RmsProp(const Parameters<T>& parameters, const OptimizerOptions& options)
-      : Optimizer<T>(parameters, options, {"square_avg"}) {}
+  using Optimizer<T>::Optimizer;
 
   void update(const ParameterSpan<T>& span) const override {
     const OptimizerOptions& s = this->options();
@@ -132,8 +171,7 @@ struct RmsProp final : Optimizer<T> {
 //   g <- g + w x;  b <- momentum b + g;  x <- x - lr b, or x <- x - lr (g + momentum b)
 template <class T>
 struct Sgd final : Optimizer<T> {
-  Sgd(const Parameters<T>& parameters, const OptimizerOptions& options)
-      : Optimizer<T>(parameters, options, {"momentum_buffer"}) {}
+  using Optimizer<T>::Optimizer;
 
   void update(const ParameterSpan<T>& span) const override {
     const T momentum = T(this->options().momentum), decay = T(span.weight_decay);
@@ -163,24 +201,25 @@ using Made = std::unique_ptr<Optimizer<T>>;
 template <class T>
 struct Entry {
   const char* name;
-  std::vector<std::string> keys;
-  Made<T> (*make)(const Parameters<T>&, const OptimizerOptions&);
+  std::vector<std::string> keys, slots;
+  Made<T> (*make)(const Parameters<T>&, const OptimizerOptions&, const std::vector<std::string>&);
 };
 
 template <class Kind, class T>
-Made<T> make(const Parameters<T>& parameters, const OptimizerOptions& options) {
-  return std::make_unique<Kind>(parameters, options);
+Made<T> make(const Parameters<T>& parameters, const OptimizerOptions& options,
+             const std::vector<std::string>& slots) {
+  return std::make_unique<Kind>(parameters, options, slots);
 }
 
 template <class T>
 const std::vector<Entry<T>>& table() {
   static const std::vector<Entry<T>> entries = {
-      {"adagrad", {"eps"}, make<Adagrad<T>, T>},
-      {"adam", {"beta1", "beta2", "eps"}, make<Adam<T, false>, T>},
-      {"adamw", {"beta1", "beta2", "eps"}, make<Adam<T, true>, T>},
-      {"lion", {"beta1", "beta2"}, make<Lion<T>, T>},
-      {"rmsprop", {"alpha", "eps"}, make<RmsProp<T>, T>},
-      {"sgd", {"momentum", "nesterov"}, make<Sgd<T>, T>},
+      {"adagrad", {"eps"}, {"sum"}, make<Adagrad<T>, T>},
+      {"adam", {"beta1", "beta2", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, false>, T>},
+      {"adamw", {"beta1", "beta2", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, true>, T>},
+      {"lion", {"beta1", "beta2"}, {"exp_avg"}, make<Lion<T>, T>},
+      {"rmsprop", {"alpha", "eps"}, {"square_avg"}, make<RmsProp<T>, T>},
+      {"sgd", {"momentum", "nesterov"}, {"momentum_buffer"}, make<Sgd<T>, T>},
   };
   return entries;
 }
@@ -197,6 +236,94 @@ const Entry<T>& find(const std::string& name) {
 
 }  // namespace
 
+template <class T>
+Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
+                        const std::vector<std::string>& slots)
+    : parameters_(&parameters), options_(checked(options)), slot_count_(slots.size()) {
+  check<Error>(slots.size() <= 2, "optimizer: expected at most 2 slots, got ", slots.size());
+  std::vector<std::string> names;
+  for (const Parameter<T>& p : parameters) names.push_back(p.name);
+  check_groups(options.groups, names);
+  for (const Parameter<T>& p : parameters) {
+    const double decay = p.weight_decay == WeightDecay::on ? options_.weight_decay : 0;
+    Member member{trainable_, decay, 1, p.variable.requires_grad()};
+    if (const ParameterGroup* group = group_of(options_.groups, p.name)) {
+      member.lr_scale = group->lr_scale;
+      member.weight_decay = group->weight_decay.value_or(decay);
+      member.trains = member.trains && !group->freeze;
+    }
+    trainable_ += member.trains;
+    members_.push_back(member);
+  }
+  for (const std::string& slot : slots) {
+    detail::FlatParameters flat;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].trains) continue;
+      const Parameter<T>& p = parameters.begin()[std::ptrdiff_t(i)];
+      flat.append(p.value().size());
+      // A parameter that lies outside the part has a state without elements.
+      const Range own = flat.run_of(options_.part, flat.count() - 1);
+      const Shape& whole = p.variable.shape();
+      const Shape shape = own.size() == p.value().size() ? whole : Shape{own.size()};
+      state_.push_back({slot + "." + p.name, zeros<T>(shape), whole, own.begin});
+    }
+  }
+}
+
+template <class T>
+void detail::set_state(std::vector<OptimizerState<T>>& state, const char* what,
+                       std::string_view name, const Tensor<T>& tensor) {
+  const auto found = std::find_if(state.begin(), state.end(),
+                                  [&](const OptimizerState<T>& s) { return s.name == name; });
+  check<Error>(found != state.end(), "there is no ", what, " '", name, "'");
+  check_shape(tensor.shape() == found->shape, "the ", what, " '", name, "' has shape ",
+              found->shape, ", not ", tensor.shape());
+  std::copy_n(tensor.data() + found->first, found->tensor.size(), found->tensor.data());
+}
+
+template <class T>
+void Optimizer<T>::step(double lr, double grad_scale) {
+  check_at_least_0<NumericError>("step: lr", lr);
+  check_at_least_0<NumericError>("step: grad_scale", grad_scale);
+  check<Error>(parameters_->size() == members_.size(), "optimizer: the model had ", members_.size(),
+               " parameters when the optimizer was created, but has ", parameters_->size(), " now");
+  std::string missing;
+  auto member = members_.begin();
+  for (const Parameter<T>& p : *parameters_) {
+    if ((member++)->trains && !checked_ && !p.variable.has_grad()) missing += "\n  " + p.name;
+  }
+  check<NumericError>(missing.empty(), "optimizer: these parameters have no gradient:", missing);
+  checked_ = true;
+
+  flat_.clear();
+  wholes_.clear();
+  firsts_.clear();
+  member = members_.begin();
+  for (const Parameter<T>& p : *parameters_) {
+    const auto [state, weight_decay, lr_scale, trains] = *member++;
+    if (!trains || !p.variable.has_grad()) continue;
+    const ScaledGradient<T> grad{p.variable.grad().data(), T(grad_scale)};
+    Tensor<T>& value = p.variable.mutable_value();
+    ParameterSpan<T> whole{value.size(), value.data(), grad, {}, weight_decay, lr_scale, lr};
+    for (std::size_t slot = 0; slot < slot_count_; ++slot) {
+      whole.slots[slot] = state_[slot * trainable_ + state].tensor.data();
+    }
+    wholes_.push_back(whole);
+    firsts_.push_back(slot_count_ == 0 ? 0 : state_[state].first);
+    flat_.append(whole.size);
+  }
+  prepare(lr, ++steps_);
+  const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    ParameterSpan<T> run = wholes_[i];
+    run.size = n;
+    run.value += first;
+    run.grad.data += first;
+    for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
+    update(run);
+  };
+  flat_.parallel_runs(options_.part, update_run);
+}
+
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
   for (const Entry<float>& entry : table<float>()) names.push_back(entry.name);
@@ -211,12 +338,14 @@ template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,
                                              const OptimizerOptions& options) {
-  return find<T>(name).make(parameters, options);
+  const Entry<T>& entry = find<T>(name);
+  return entry.make(parameters, options, entry.slots);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
-  template std::unique_ptr<Optimizer<T>> make_optimizer(const std::string&, const Parameters<T>&, \
-                                                        const OptimizerOptions&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template class Optimizer<T>;                                  \
+  template decltype(detail::set_state<T>) detail::set_state<T>; \
+  template decltype(make_optimizer<T>) make_optimizer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

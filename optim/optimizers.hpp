@@ -2,9 +2,13 @@
 // table of optimizers makes one from its name in a config.
 #pragma once
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +16,35 @@
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
-#include <xgrad/optim/groups.hpp>
 
 namespace xgrad {
+
+/// Options of the parameters whose names match a pattern. The first matching group applies.
+struct ParameterGroup {
+  /// Pattern for whole names; * and ? match any characters, including dots.
+  std::string match = {};
+  double lr_scale = 1.0;  ///< factor of the learning rate, >= 0
+  /// Replaces OptimizerOptions::weight_decay, >= 0; also applies to parameters with
+  /// WeightDecay::off.
+  std::optional<double> weight_decay = std::nullopt;
+  /// Neither updates the parameters nor allocates state. Gradients are still computed, and count in
+  /// global_norm(); Parameters::freeze() avoids that too.
+  bool freeze = false;
+};
+
+/// Whether a group's pattern matches the whole name of a parameter.
+inline bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+}
+
+/// Returns the first group that matches; nullptr if none does.
+inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
+                                      const std::string& name) {
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const ParameterGroup& group) {
+    return matches(group.match, name);
+  });
+  return found == groups.end() ? nullptr : &*found;
+}
 
 /// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
 /// every step.
@@ -27,8 +57,8 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
-  /// The scalars of the parameters that it trains which this optimizer updates and keeps state for.
-  /// One of several processes that share the update has a part.
+  /// The part of the trained parameters that this optimizer updates and keeps state for; if several
+  /// processes share the update, each has its own.
   ModelPart part = {};
 };
 

@@ -107,7 +107,7 @@ def table(header):
         one[0].append(comment)
         one[2].append(parameters)
     definitions = "".join(definition(name, *one, structs) for name, one in functions.items())
-    return ("// Made of ops.hpp by op_table.py.\n#include <xgrad/python/src/call.hpp>\n#include <xgrad/python/src/module.hpp>\n"
+    return ("// Made of ops.hpp by op_table.py.\n#include <xgrad/python/src/arrays.hpp>\n"
             "namespace xgrad::python {\nnamespace nb = nanobind;\nusing namespace nb::literals;\n"
             f"void add_functions(nb::module_& m) {{\n{definitions}}}\n}}  // namespace xgrad::python\n")
 

@@ -8,8 +8,7 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/gradcheck/differences.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/detail/differences.hpp>
 
 namespace xgrad {
 

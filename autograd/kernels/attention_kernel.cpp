@@ -6,7 +6,6 @@
 #include <xgrad/autograd/kernels/attention_scores.hpp>
 #include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad::detail {
 
@@ -136,15 +135,11 @@ class Kernel {
   // The block's scores of a piece as an operand: themselves, or rounded copies in the scratch.
   MatrixView<T> operand(const T* scores, const Block& at, const Piece& piece,
                         const Scratch& scratch, Transpose transpose) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (p_.bf16) {
-        for (std::size_t i = 0; i < at.rows; ++i) {
-          round_to_bf16(scores + i * stride_, piece.keys, scratch.operand + i * stride_);
-        }
-        return {scratch.operand, stride_, transpose};
-      }
+    if (!p_.bf16) return {scores, stride_, transpose};
+    for (std::size_t i = 0; i < at.rows; ++i) {
+      round_to_bf16(scores + i * stride_, piece.keys, scratch.operand + i * stride_);
     }
-    return {scores, stride_, transpose};
+    return {scratch.operand, stride_, transpose};
   }
 
   // A tensor of `shape` with elements as x has them. Calls copy(its part, the first token) for each
@@ -162,10 +157,7 @@ class Kernel {
       });
       return Operand<T>(Saved<E>(result));
     };
-    if constexpr (std::is_same_v<T, float>) {
-      if (x.data.is_bf16()) return copied_as(Bf16());
-    }
-    return copied_as(T());
+    return x.data.is_bf16() ? copied_as(Bf16()) : copied_as(T());
   }
 
   // Copies keys or values, transposed and cut into pieces of keys per head: (batch heads, pieces,
@@ -329,11 +321,11 @@ class Kernel {
     });
   }
 
-  // Replaces scores by probabilities after dropout, and gradients of those by gradients of the
-  // scores, p (ds - mean). Where one p is nearly 1, ds - mean cancels and leaves the rounding error
-  // of the mean. That error is the mean of the differences, weighted by p, so it is subtracted too,
-  // except for several pieces, where it would need the differences of all pieces at once. Without
-  // the result the mean is taken for 0, and the error is the mean.
+  // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
+  // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
+  // the mean. This error is the mean of ds - mean, weighted by p, and is subtracted too; not with
+  // several pieces, where it would need the differences of all pieces at once. Without a saved
+  // result the mean counts as 0, and the error is the mean itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;
@@ -385,12 +377,9 @@ void attention_backward(const AttentionProblem& problem, const Tensor<T>& normal
   Kernel<T>(problem, in, const_cast<T*>(normalisers.data())).backward(y, dy, d);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                               \
-  template Tensor<T> attention_forward(const AttentionProblem&, const AttentionInputs<T>&, \
-                                       const Tokens<T*>&);                                 \
-  template void attention_backward(const AttentionProblem&, const Tensor<T>&,              \
-                                   const AttentionInputs<T>&, const InputTokens<T>&,       \
-                                   const InputTokens<T>&, const AttentionGradients<T>&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template decltype(attention_forward<T>) attention_forward<T>; \
+  template decltype(attention_backward<T>) attention_backward<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad::detail

@@ -5,13 +5,11 @@
 #include <memory>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -197,13 +195,12 @@ void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T
                 });
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                    \
-  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, \
-                     T*, std::size_t);                                                          \
-  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,          \
-                              MatrixView<T>, T, T*, std::size_t);                               \
-  template class PackedMatrix<T>;                                                               \
-  template void parallel_gemm(std::size_t, T, MatrixView<T>, const PackedMatrix<T>&, T, T*,     \
+#define XGRAD_INSTANTIATE(T)                                                                \
+  template decltype(gemm<T>) gemm<T>;                                                       \
+  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,      \
+                              MatrixView<T>, T, T*, std::size_t);                           \
+  template class PackedMatrix<T>;                                                           \
+  template void parallel_gemm(std::size_t, T, MatrixView<T>, const PackedMatrix<T>&, T, T*, \
                               std::size_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
@@ -15,7 +15,7 @@ class Elements {
  public:
   Elements() = default;
   Elements(const T* first) : first_(first) {}
-  Elements(const Bf16* first) requires std::is_same_v<T, float> : first_(first), is_bf16_(true) {}
+  Elements(const Bf16* first) : first_(first), is_bf16_(true) {}
 
   /// Whether there are any.
   explicit operator bool() const { return first_ != nullptr; }

@@ -132,20 +132,13 @@ inline Shape without_axis(const Shape& shape, std::size_t axis) {
 
 using Strides = std::vector<std::size_t>;
 
-inline Strides row_major_strides(const Shape& shape) {
-  Strides strides(shape.size());
-  std::size_t stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) strides[axis] = stride;
-  return strides;
-}
-
-/// The strides that read a tensor of `shape` as the shape `to` that it broadcasts to.
+/// The strides that read a tensor of `shape` as the shape `to` that it broadcasts to; 0 for an
+/// extent of 1.
 inline Strides broadcast_strides(const Shape& shape, const Shape& to) {
-  const Strides own = row_major_strides(shape);
   Strides strides(to.size(), 0);
-  const std::size_t lead = to.size() - shape.size();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] != 1) strides[lead + axis] = own[axis];
+  std::size_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+    if (shape[axis] != 1) strides[to.size() - shape.size() + axis] = stride;
   }
   return strides;
 }

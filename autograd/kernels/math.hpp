@@ -1,129 +1,113 @@
-// Elementary functions for kernels, with the same bits on every processor. Internal.
+// Elementary functions for kernels, with the same bits on every processor; and GELU. Internal.
 //
 // For float, exp, tanh and erf are short polynomials without branches or calls, so that the
-// compiler vectorises loops over them. The others, and double, where accuracy matters more, use
-// portable_math.hpp. long double, which only gradcheck uses, calls the C library.
+// compiler vectorises loops over them. The others are those of double, rounded. double, where
+// accuracy matters more, uses portable_math.hpp. long double, which only gradcheck uses, calls the
+// C library.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <type_traits>
 
 #include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad::detail {
 
+using portable::erf, portable::exp, portable::log, portable::log1p, portable::pow, portable::tanh;
+
 /// e^x. For float: relative error below 2e-7 from -86.9 to 88.72, where float overflows; 0 below,
 /// inf above; NaN stays NaN.
-template <class T>
-inline T exp(T x) {
-  if constexpr (std::is_same_v<T, float>) {
-    // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. n is limited
-    // as an integer and r is not limited, so that NaN stays NaN and the compiler needs no branch.
-    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-    constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
-    const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);
-    const std::int32_t shifted = bits < kMost ? bits : kMost;
-    const float n = std::bit_cast<float>(shifted) - kRound;
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    // 2^(n-1) and a doubling, since 2^n may overflow where the result does not.
-    const std::uint32_t half = (std::uint32_t(shifted) << 23) + 0x3f000000u;
-    const float y = p * std::bit_cast<float>(half) * 2.0f;
-    return x < -86.9f ? 0.0f : y;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return portable::exp(x);
-  } else {
-    return std::exp(x);
-  }
+inline float exp(float x) {
+  // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. n is limited
+  // as an integer and r is not limited, so that NaN stays NaN and the compiler needs no branch.
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
+  const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);
+  const std::int32_t shifted = bits < kMost ? bits : kMost;
+  const float n = std::bit_cast<float>(shifted) - kRound;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  // 2^(n-1) and a doubling, since 2^n may overflow where the result does not.
+  const std::uint32_t half = (std::uint32_t(shifted) << 23) + 0x3f000000u;
+  const float y = p * std::bit_cast<float>(half) * 2.0f;
+  return x < -86.9f ? 0.0f : y;
+}
+inline long double exp(long double x) {
+  return std::exp(x);
 }
 
 /// tanh x. For float: absolute error below 2e-7.
-template <class T>
-inline T tanh(T x) {
-  if constexpr (std::is_same_v<T, float>) {
-    const float a = std::abs(x);
-    const float e = detail::exp(-2.0f * a);
-    const float large = (1.0f - e) / (1.0f + e);
-    const float s = x * x;  // near zero the quotient cancels; Cephes' polynomial does not
-    float p = -5.70498872745e-3f;
-    p = p * s + 2.06390887954e-2f;
-    p = p * s - 5.37397155531e-2f;
-    p = p * s + 1.33314422036e-1f;
-    p = p * s - 3.33332819422e-1f;
-    const float small = x + x * s * p;
-    return a < 0.625f ? small : std::copysign(large, x);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return portable::tanh(x);
-  } else {
-    return std::tanh(x);
-  }
+inline float tanh(float x) {
+  const float a = std::abs(x);
+  const float e = detail::exp(-2.0f * a);
+  const float large = (1.0f - e) / (1.0f + e);
+  const float s = x * x;  // near zero the quotient cancels; Cephes' polynomial does not
+  float p = -5.70498872745e-3f;
+  p = p * s + 2.06390887954e-2f;
+  p = p * s - 5.37397155531e-2f;
+  p = p * s + 1.33314422036e-1f;
+  p = p * s - 3.33332819422e-1f;
+  const float small = x + x * s * p;
+  return a < 0.625f ? small : std::copysign(large, x);
+}
+inline long double tanh(long double x) {
+  return std::tanh(x);
 }
 
 /// erf x. For float: absolute error below 4e-7.
-template <class T>
-inline T erf(T x) {
-  if constexpr (std::is_same_v<T, float>) {
-    // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's
-    // coefficients).
-    const float c = x * x > 16.0f ? std::copysign(4.0f, x) : x;
-    const float s = c * c;
-    float p = -2.72614225801306e-10f;
-    p = p * s + 2.77068142495902e-08f;
-    p = p * s - 2.10102402082508e-06f;
-    p = p * s - 5.69250639462346e-05f;
-    p = p * s - 7.34990630326855e-04f;
-    p = p * s - 2.95459980854025e-03f;
-    p = p * s - 1.60960333262415e-02f;
-    float q = -1.45660718464996e-05f;
-    q = q * s - 2.13374055278905e-04f;
-    q = q * s - 1.68282697438203e-03f;
-    q = q * s - 7.37332916720468e-03f;
-    q = q * s - 1.42647390514189e-02f;
-    return c * p / q;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return portable::erf(x);
-  } else {
-    return std::erf(x);
-  }
+inline float erf(float x) {
+  // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's
+  // coefficients).
+  const float c = x * x > 16.0f ? std::copysign(4.0f, x) : x;
+  const float s = c * c;
+  float p = -2.72614225801306e-10f;
+  p = p * s + 2.77068142495902e-08f;
+  p = p * s - 2.10102402082508e-06f;
+  p = p * s - 5.69250639462346e-05f;
+  p = p * s - 7.34990630326855e-04f;
+  p = p * s - 2.95459980854025e-03f;
+  p = p * s - 1.60960333262415e-02f;
+  float q = -1.45660718464996e-05f;
+  q = q * s - 2.13374055278905e-04f;
+  q = q * s - 1.68282697438203e-03f;
+  q = q * s - 7.37332916720468e-03f;
+  q = q * s - 1.42647390514189e-02f;
+  return c * p / q;
+}
+inline long double erf(long double x) {
+  return std::erf(x);
 }
 
-/// The natural logarithm. For float: the rounded one of double, as for log1p and pow.
-template <class T>
-inline T log(T x) {
-  if constexpr (std::is_same_v<T, long double>) {
-    return std::log(x);
-  } else {
-    return T(portable::log(x));
-  }
+/// The natural logarithm.
+inline float log(float x) {
+  return float(portable::log(x));
+}
+inline long double log(long double x) {
+  return std::log(x);
 }
 
 /// log(1 + x).
-template <class T>
-inline T log1p(T x) {
-  if constexpr (std::is_same_v<T, long double>) {
-    return std::log1p(x);
-  } else {
-    return T(portable::log1p(x));
-  }
+inline float log1p(float x) {
+  return float(portable::log1p(x));
+}
+inline long double log1p(long double x) {
+  return std::log1p(x);
 }
 
 /// x^y.
-template <class T>
-inline T pow(T x, T y) {
-  if constexpr (std::is_same_v<T, long double>) {
-    return std::pow(x, y);
-  } else {
-    return T(portable::pow(x, y));
-  }
+inline float pow(float x, float y) {
+  return float(portable::pow(x, y));
+}
+inline long double pow(long double x, long double y) {
+  return std::pow(x, y);
 }
 
 /// The standard normal distribution function Phi(x).
@@ -138,5 +122,32 @@ inline T normal_pdf(T x) {
   constexpr T scale = std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
   return scale * detail::exp(T(-0.5) * x * x);
 }
+
+/// Exact GELU: x Phi(x).
+template <class T>
+struct GeluExact {
+  static T f(T x) { return x * normal_cdf(x); }
+  // d/dx x Phi(x) = Phi(x) + x phi(x).
+  static T df(T x) { return normal_cdf(x) + x * normal_pdf(x); }
+};
+
+/// GELU by tanh: x/2 (1 + tanh u), u = k (x + c x^3). Computed as x s, s = 1 / (1 + e^(-2u)), which
+/// takes half the work.
+template <class T>
+struct GeluTanh {
+  static constexpr T k = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+  static constexpr T c = T(0.044715L);
+
+  static T gate(T x) { return T(1) / (T(1) + detail::exp(-2 * k * (x + c * x * x * x))); }
+  static T f(T x) { return x * gate(x); }
+  // ds/du = 2 s (1 - s), so the derivative is s + 2 x s (1 - s) k (1 + 3 c x^2). x is clamped to
+  // [-10, 10]: beyond, the derivative is 0 or 1 to the last digit, and x^2 could overflow.
+  static T df(T x) {
+    T v = x < T(-10) ? T(-10) : x;
+    v = v > T(10) ? T(10) : v;
+    const T s = gate(v);
+    return s + 2 * v * s * (T(1) - s) * k * (T(1) + 3 * c * v * v);
+  }
+};
 
 }  // namespace xgrad::detail

@@ -7,7 +7,7 @@
 
 namespace xgrad {
 
-Tensor<Bf16> rounded(const Tensor<float>& x) {
+Tensor<Bf16> detail::rounded(const Tensor<float>& x) {
   Tensor<Bf16> result = empty<Bf16>(x.shape());
   const float* from = x.data();
   Bf16* to = result.data();

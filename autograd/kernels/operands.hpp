@@ -12,6 +12,9 @@
 
 namespace xgrad::detail {
 
+/// x with each element rounded to bfloat16, in parallel.
+Tensor<Bf16> rounded(const Tensor<float>& x);
+
 /// Whether products of ops on T, made on this thread now, read operands of Bf16. An op keeps this
 /// for its backward.
 template <class T>
@@ -26,7 +29,8 @@ class Operand {
   Operand() = default;
   /// Keeps x. If x is null, the operand is empty.
   Operand(Saved<T> x) : exact_(std::move(x)) {}
-  Operand(Saved<Bf16> x) requires std::is_same_v<T, float> : rounded_(std::move(x)) {}
+  /// Keeps a rounded copy. Requires: T is float.
+  Operand(Saved<Bf16> x) : rounded_(std::move(x)) {}
   /// x itself, which must outlive this, or its rounded copy.
   Operand(const Tensor<T>& x, bool bf16) {
     if constexpr (std::is_same_v<T, float>) {

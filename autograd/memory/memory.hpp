@@ -1,7 +1,11 @@
-// The memory of tensors: 64-byte aligned and recycled between steps.
+// The memory of tensors, 64-byte aligned and recycled between steps. OutOfMemory, when there is
+// none. Counters of memory and of matrix products.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <new>
 
 namespace xgrad {
 
@@ -10,6 +14,8 @@ namespace detail {
 void* allocate(std::size_t bytes);
 /// Frees memory of allocate(bytes).
 void deallocate(void* pointer, std::size_t bytes) noexcept;
+/// Counts a product for Counters::flops().
+void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
 /// The allocator of all tensors. Naming it makes Tensor the same type for any xtensor macros that a
@@ -36,6 +42,37 @@ struct Allocator {
 
   /// Always true: any Allocator may free the memory of another.
   friend bool operator==(const Allocator&, const Allocator&) { return true; }
+};
+
+/// A bad_alloc that says how many bytes were requested and for what. Allocates nothing itself.
+class OutOfMemory final : public std::bad_alloc {
+ public:
+  /// `bytes` is the size requested; `purpose` is a string literal, as "a tensor".
+  OutOfMemory(std::size_t bytes, const char* purpose) noexcept {
+    std::snprintf(text_, sizeof text_, "no room for %zu bytes, %s", bytes, purpose);
+  }
+  /// The message: "no room for N bytes, PURPOSE".
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[96];
+};
+
+/// Counts on all threads while it lives. Only one may live at a time.
+class Counters {
+ public:
+  /// Starts at zero. Throws Error when another Counters lives.
+  Counters();
+  ~Counters();
+  Counters(const Counters&) = delete;
+  Counters& operator=(const Counters&) = delete;
+
+  /// The sum of 2 m n k over all products (m, k) (k, n) so far, forward and backward.
+  std::uint64_t flops() const;
+  /// Bytes of tensors allocated so far minus bytes freed so far; may be negative.
+  std::int64_t live_bytes() const;
+  /// The maximum of live_bytes() so far, at least 0.
+  std::int64_t peak_bytes() const;
 };
 
 }  // namespace xgrad

@@ -7,7 +7,6 @@
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -244,13 +243,13 @@ Variable<T> detail::where(const Mask& condition, const Variable<T>& x, const Var
   return apply<T>(std::make_unique<Where<T>>(condition), {x, y});
 }
 
-#define XGRAD_INSTANTIATE(T)                                        \
-  template Variable<T> add(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> sub(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> mul(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> div(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> pow(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> detail::where(const Mask&, const Variable<T>&, const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)        \
+  template decltype(add<T>) add<T>; \
+  template decltype(sub<T>) sub<T>; \
+  template decltype(mul<T>) mul<T>; \
+  template decltype(div<T>) div<T>; \
+  template decltype(pow<T>) pow<T>; \
+  template decltype(detail::where<T>) detail::where<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -14,7 +14,6 @@
 #include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -300,17 +299,12 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
   return softmax(where(mask, scores, hidden)).value();
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                 \
-  template Variable<T> attention(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                 const AttentionOptions&, const Variable<T>&);               \
-  template Variable<T> self_attention(const Variable<T>&, const AttentionOptions&,           \
-                                      const Variable<T>&);                                   \
-  template Variable<T> additive_scores(const Variable<T>&, const Variable<T>&,               \
-                                       const Variable<T>&);                                  \
-  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&,                    \
-                                      const AttentionOptions&);                              \
-  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&,             \
-                                             const AttentionOptions&, const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)                                  \
+  template decltype(attention<T>) attention<T>;               \
+  template decltype(self_attention<T>) self_attention<T>;     \
+  template decltype(additive_scores<T>) additive_scores<T>;   \
+  template decltype(attention_scores<T>) attention_scores<T>; \
+  template decltype(attention_probabilities<T>) attention_probabilities<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

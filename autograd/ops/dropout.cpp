@@ -1,7 +1,6 @@
 #include <xgrad/autograd/kernels/dropout_pieces.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -19,44 +18,34 @@ struct Dropout final : Op<T> {
 
   Value<T> forward(const Inputs<T>& x) override {
     auto y = make_value<T>(x[0].shape());
-    if (!adds) {
-      multiply(x[0], *y);
-      return y;
-    }
-    for_each_dropout_piece<T>(name(), x[0].shape(), options,
-                              [&](std::size_t at, const T* factors, std::size_t n) {
-                                const T *in = x[0].data() + at, *residual = x[1].data() + at;
-                                T* out = y->data() + at;
-#pragma omp simd
-                                for (std::size_t i = 0; i < n; ++i)
-                                  out[i] = residual[i] + in[i] * factors[i];
-                              });
+    multiply(x[0], adds ? x[1].data() : nullptr, *y);
     return y;
   }
 
   // dx = f dy and dresidual = dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    if (!adds) {
-      multiply(dy, dy);
-      return dx.add(0, std::move(dy));
-    }
     if (dx.wants(0)) {
-      Tensor<T> d = empty<T>(dy.shape());
-      multiply(dy, d);
+      Tensor<T> d = adds ? empty<T>(dy.shape()) : std::move(dy);
+      multiply(adds ? dy : d, nullptr, d);
       dx.add(0, std::move(d));
     }
-    dx.add(1, std::move(dy));
+    if (adds) dx.add(1, std::move(dy));
   }
 
-  // y = f x; they may be the same.
-  void multiply(const Tensor<T>& x, Tensor<T>& y) const {
-    for_each_dropout_piece<T>(name(), x.shape(), options,
-                              [&](std::size_t at, const T* factors, std::size_t n) {
-                                const T* in = x.data() + at;
-                                T* out = y.data() + at;
+  // y = f x, or residual + f x if there is one; x and y may be the same.
+  void multiply(const Tensor<T>& x, const T* residual, Tensor<T>& y) const {
+    const auto piece = [&](std::size_t at, const T* factors, std::size_t n) {
+      const T *in = x.data() + at, *base = residual + (residual ? at : 0);
+      T* out = y.data() + at;
+      if (residual) {
 #pragma omp simd
-                                for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * factors[i];
-                              });
+        for (std::size_t i = 0; i < n; ++i) out[i] = base[i] + in[i] * factors[i];
+      } else {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * factors[i];
+      }
+    };
+    for_each_dropout_piece<T>(name(), x.shape(), options, piece);
   }
 
   DropoutOptions options;
@@ -85,9 +74,9 @@ Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual,
   return apply<T>(std::make_unique<Dropout<T>>(options, true), {x, residual});
 }
 
-#define XGRAD_INSTANTIATE(T)                                               \
-  template Variable<T> dropout(const Variable<T>&, const DropoutOptions&); \
-  template Variable<T> dropout_add(const Variable<T>&, const Variable<T>&, const DropoutOptions&);
+#define XGRAD_INSTANTIATE(T)                \
+  template decltype(dropout<T>) dropout<T>; \
+  template decltype(dropout_add<T>) dropout_add<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -8,7 +8,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -28,25 +27,26 @@ RowLayout checked_rows(const char* op, const Inputs<T>& in) {
   return rows;
 }
 
-// Keeps x, which usually lives on anyway, and two numbers per row, instead of the normalised x.
-template <class T>
-struct LayerNorm final : Op<T> {
-  explicit LayerNorm(double eps) : eps(eps) {}
-  const char* name() const override { return "layer_norm"; }
-  const char* arguments() const override { return "x weight bias"; }
+// layer_norm, which subtracts the mean of a row, or rms_norm, which does not. Keeps x, which
+// usually lives on anyway, and a number or two per row, instead of the normalised x.
+template <class T, bool kCenters>
+struct RowNorm final : Op<T> {
+  explicit RowNorm(double eps) : eps(eps) {}
+  const char* name() const override { return kCenters ? "layer_norm" : "rms_norm"; }
+  const char* arguments() const override { return kCenters ? "x weight bias" : "x weight"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     rows = checked_rows(name(), in);
-    check_shape(rows.width > 0, "layer_norm: x: expected at least one feature, got ",
-                in[0].shape());
+    check_shape(rows.width > 0, name(), ": x: expected at least one feature, got ", in[0].shape());
     x = in.save(0);
     if (in.wants(0)) weight = in.save(1);
-    mean = empty<T>({rows.count});
-    rstd = empty<T>({rows.count});
+    if (kCenters) mean = empty<T>({rows.count});
+    inverse = empty<T>({rows.count});
     auto y = make_value<T>(in[0].shape());
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        forward_row(row, in[1].data(), in[2].data(), y->data() + row * rows.width);
+        forward_row(row, in[1].data(), kCenters ? in[2].data() : nullptr,
+                    y->data() + row * rows.width);
       }
     });
     return y;
@@ -55,18 +55,28 @@ struct LayerNorm final : Op<T> {
   void forward_row(std::size_t row, const T* w, const T* bias, T* y) {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
-    const T first = in[0];  // subtracted so that a common offset costs no precision
-    const T m = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] = in[i] - first; }) / T(n);
-    const T squares = detail::sum_terms<T>(n, [=](std::size_t i) {
-      y[i] -= m;
-      return y[i] * y[i];
-    });
-    const T variance = squares / T(n) + T(eps);
-    const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
+    T squares;
+    if constexpr (kCenters) {
+      const T first = in[0];  // subtracted so that a common offset costs no precision
+      const T m =
+          detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] = in[i] - first; }) / T(n);
+      squares = detail::sum_terms<T>(n, [=](std::size_t i) {
+        y[i] -= m;
+        return y[i] * y[i];
+      });
+      mean(row) = m;
+    } else {
+      squares = detail::dot(in, in, n);
+    }
+    const T square = squares / T(n) + T(eps);
+    const T r = inverse(row) = square == T(0) ? T(0) : T(1) / std::sqrt(square);
+    if constexpr (kCenters) {
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] = y[i] * r * w[i] + bias[i];
-    mean(row) = m;
-    rstd(row) = r;
+      for (std::size_t i = 0; i < n; ++i) y[i] = y[i] * r * w[i] + bias[i];
+    } else {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) y[i] = in[i] * r * w[i];
+    }
   }
 
   // With xhat = r (x - mean), r = (var + eps)^(-1/2): dvar/dx_i = 2 (x_i - mean) / D, so dr/dx_i =
@@ -74,116 +84,61 @@ struct LayerNorm final : Op<T> {
   // weight dy:
   //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum over rows of dy xhat,
   //   dbias = sum over rows of dy.
+  // In rms_norm, mean and mean(g) are absent.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
-    Tensor<T> sums = zeros<T>({2, rows.width});  // dweight and dbias
+    Tensor<T> sums = zeros<T>({kCenters ? 2u : 1u, rows.width});  // dweight and dbias
     const auto add = [&](std::size_t row, T* part) {
       backward_row(row, dy.data() + row * rows.width, part, d);
     };
-    detail::add_rows(rows.count, 4 * rows.grain(), sums.size(), 2 * rows.width, add, sums.data());
-    for (const std::size_t i : {0, 1}) {
+    detail::add_rows(rows.count, 4 * rows.grain(), sums.size(), kCenters ? 2 * rows.width : 0, add,
+                     sums.data());
+    for (std::size_t i = 0; i < sums.shape()[0]; ++i) {
       if (dx.wants(1 + i)) dx.add(1 + i, Tensor<T>(xt::row(sums, std::ptrdiff_t(i))));
     }
   }
 
   void backward_row(std::size_t row, const T* dy, T* sums, typename Grads<T>::Target target) const {
     const std::size_t n = rows.width;
-    const T* in = x->data() + row * n;
-    T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n, *g = sums + 3 * n;
-    const T first = in[0], m = mean(row), r = rstd(row);
-    const auto add_up = [=](std::size_t i) {
-      xhat[i] = (in[i] - first - m) * r;
-      dweight[i] += dy[i] * xhat[i];
-      dbias[i] += dy[i];
-    };
-    if (!target) {
+    const T *in = x->data() + row * n, *w = target ? weight->data() : in;
+    const T r = inverse(row);
+    if constexpr (kCenters) {
+      T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n, *g = sums + 3 * n;
+      const T first = in[0], m = mean(row);
+      const auto add_up = [=](std::size_t i) {
+        xhat[i] = (in[i] - first - m) * r;
+        dweight[i] += dy[i] * xhat[i];
+        dbias[i] += dy[i];
+      };
+      if (!target) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) add_up(i);
-      return;
-    }
-    const T* w = weight->data();
-    const T a = detail::sum_terms<T>(n,
-                                     [=](std::size_t i) {
-                                       add_up(i);
-                                       return g[i] = dy[i] * w[i];
-                                     }) /
-                T(n);
-    const T b = detail::dot(g, xhat, n) / T(n);
-    target.add(row * n, n, [=](std::size_t i) { return r * (g[i] - a - xhat[i] * b); });
-  }
-
-  double eps;
-  RowLayout rows{};
-  Saved<T> x, weight;
-  Tensor<T> mean, rstd;  // per row; mean is relative to the row's first element
-};
-
-// Keeps x, which usually lives on anyway, and one number per row, instead of the normalised x.
-template <class T>
-struct RmsNorm final : Op<T> {
-  explicit RmsNorm(double eps) : eps(eps) {}
-  const char* name() const override { return "rms_norm"; }
-  const char* arguments() const override { return "x weight"; }
-
-  Value<T> forward(const Inputs<T>& in) override {
-    rows = checked_rows(name(), in);
-    check_shape(rows.width > 0, "rms_norm: x: expected at least one feature, got ", in[0].shape());
-    x = in.save(0);
-    if (in.wants(0)) weight = in.save(1);
-    rrms = empty<T>({rows.count});
-    auto y = make_value<T>(in[0].shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        forward_row(row, in[1].data(), y->data() + row * rows.width);
+        for (std::size_t i = 0; i < n; ++i) add_up(i);
+        return;
       }
-    });
-    return y;
-  }
-
-  void forward_row(std::size_t row, const T* w, T* y) {
-    const std::size_t n = rows.width;
-    const T* in = x->data() + row * n;
-    const T square = detail::dot(in, in, n) / T(n) + T(eps);
-    const T r = square == T(0) ? T(0) : T(1) / std::sqrt(square);
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] = in[i] * r * w[i];
-    rrms(row) = r;
-  }
-
-  // With xhat = r x, r = (mean(x^2) + eps)^(-1/2): dr/dx_i = -r^3 x_i / D = -r^2 xhat_i / D, so
-  // dxhat_j/dx_i = r (delta_ij - xhat_j xhat_i / D). For g = dxhat = weight dy:
-  //   dx = r (g - xhat mean(g xhat)), dweight = sum over rows of dy xhat.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
-    Tensor<T> dweight = zeros<T>({rows.width});
-    const auto add = [&](std::size_t row, T* part) {
-      backward_row(row, dy.data() + row * rows.width, part, d);
-    };
-    detail::add_rows(rows.count, 4 * rows.grain(), rows.width, 0, add, dweight.data());
-    dx.add(1, std::move(dweight));
-  }
-
-  void backward_row(std::size_t row, const T* dy, T* dweight,
-                    typename Grads<T>::Target target) const {
-    const std::size_t n = rows.width;
-    const T* in = x->data() + row * n;
-    const T r = rrms(row);
-    const auto add_up = [=](std::size_t i) {
-      const T term = dy[i] * (in[i] * r);
-      dweight[i] += term;
-      return term;
-    };
-    // The same loop whether or not dx is wanted: it decides the last bits of dweight.
-    const T* w = target ? weight->data() : in;
-    const T mean = detail::sum_terms<T>(n, [=](std::size_t i) { return add_up(i) * w[i]; }) / T(n);
-    if (!target) return;
-    target.add(row * n, n, [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); });
+      const auto slope = [=](std::size_t i) {
+        add_up(i);
+        return g[i] = dy[i] * w[i];
+      };
+      const T a = detail::sum_terms<T>(n, slope) / T(n), b = detail::dot(g, xhat, n) / T(n);
+      target.add(row * n, n, [=](std::size_t i) { return r * (g[i] - a - xhat[i] * b); });
+    } else {
+      // The same loop whether or not dx is wanted: it decides the last bits of dweight.
+      const auto slope = [=](std::size_t i) {
+        const T term = dy[i] * (in[i] * r);
+        sums[i] += term;
+        return term * w[i];
+      };
+      const T b = detail::sum_terms<T>(n, slope) / T(n);
+      if (!target) return;
+      target.add(row * n, n, [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * b); });
+    }
   }
 
   double eps;
   RowLayout rows{};
   Saved<T> x, weight;
-  Tensor<T> rrms;  // 1 / sqrt(mean(x^2) + eps), a row each; 0 where that is infinite
+  Tensor<T> mean;     // of each row, relative to its first element; empty in rms_norm
+  Tensor<T> inverse;  // r of each row; 0 where that is infinite
 };
 
 // Runs in parallel over blocks of features; sums over rows run in the order of the rows.
@@ -202,15 +157,14 @@ struct BatchNorm final : Op<T> {
     if (in.wants(0)) weight = in.save(1);
     mean = zeros<T>({rows.width});
     rstd = zeros<T>({rows.width});
-    auto y = make_value<T>(in[0].shape());
-    std::fill_n(y->data(), y->size(), T(0));
+    const auto masked = mask ? std::count(mask->data(), mask->data() + rows.count, 0) : 0;
+    count = T(rows.count - std::size_t(masked));
+    auto y = as_value<T>(zeros<T>(in[0].shape()));
     const T *w = in[1].data(), *bias = in[2].data();
-    for_features([&](std::size_t begin, std::size_t end) {
+    parallel_for(rows.width, kBlock, [&](std::size_t begin, std::size_t end) {
       moments(begin, end);
-      for_rows([&](std::size_t row) {
-        for (std::size_t j = begin; j < end; ++j) {
-          y->data()[row * rows.width + j] = w[j] * normalised(row, j) + bias[j];
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        y->data()[i] = w[j] * normalised(i, j) + bias[j];
       });
     });
     return y;
@@ -219,22 +173,16 @@ struct BatchNorm final : Op<T> {
   // Computes mean and rstd of features begin ... end - 1, in two passes, since mean(x^2) - mean^2
   // cancels.
   void moments(std::size_t begin, std::size_t end) {
+    if (count == T(0)) return;
     std::vector<detail::Sum<T>> sum(end - begin), square(end - begin);
-    std::size_t count = 0;
-    for_rows([&](std::size_t row) {
-      ++count;
-      for (std::size_t j = begin; j < end; ++j) sum[j - begin] += at(row, j);
-    });
-    if (count == 0) return;
-    for (std::size_t j = begin; j < end; ++j) mean(j) = T(sum[j - begin] / T(count));
-    for_rows([&](std::size_t row) {
-      for (std::size_t j = begin; j < end; ++j) {
-        const T distance = at(row, j) - mean(j);
-        square[j - begin] += distance * distance;
-      }
+    for_block(begin, end, [&](std::size_t i, std::size_t j) { sum[j - begin] += x->data()[i]; });
+    for (std::size_t j = begin; j < end; ++j) mean(j) = T(sum[j - begin] / count);
+    for_block(begin, end, [&](std::size_t i, std::size_t j) {
+      const T distance = x->data()[i] - mean(j);
+      square[j - begin] += distance * distance;
     });
     for (std::size_t j = begin; j < end; ++j) {
-      const T variance = T(square[j - begin] / T(count)) + T(eps);
+      const T variance = T(square[j - begin] / count) + T(eps);
       rstd(j) = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
     }
   }
@@ -245,28 +193,20 @@ struct BatchNorm final : Op<T> {
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     Tensor<T> d = zeros<T>(dx.wants(0) ? x->shape() : Shape{0}), dweight = zeros<T>({rows.width}),
               dbias = dweight;
-    for_features([&](std::size_t begin, std::size_t end) {
+    parallel_for(rows.width, kBlock, [&](std::size_t begin, std::size_t end) {
       std::vector<detail::Sum<T>> plain(end - begin), along(end - begin);
-      std::size_t count = 0;
-      for_rows([&](std::size_t row) {
-        ++count;
-        for (std::size_t j = begin; j < end; ++j) {
-          const T slope = dy.data()[row * rows.width + j];
-          plain[j - begin] += slope;
-          along[j - begin] += slope * normalised(row, j);
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        plain[j - begin] += dy.data()[i];
+        along[j - begin] += dy.data()[i] * normalised(i, j);
       });
       for (std::size_t j = begin; j < end; ++j) {
         dbias(j) = T(plain[j - begin]);
         dweight(j) = T(along[j - begin]);
       }
       if (!dx.wants(0)) return;
-      for_rows([&](std::size_t row) {
-        for (std::size_t j = begin; j < end; ++j) {
-          const std::size_t i = row * rows.width + j;
-          d.data()[i] = rstd(j) * weight->data()[j] *
-                        (dy.data()[i] - (dbias(j) + normalised(row, j) * dweight(j)) / T(count));
-        }
+      for_block(begin, end, [&](std::size_t i, std::size_t j) {
+        d.data()[i] = rstd(j) * weight->data()[j] *
+                      (dy.data()[i] - (dbias(j) + normalised(i, j) * dweight(j)) / count);
       });
     });
     dx.add(0, std::move(d));
@@ -274,27 +214,24 @@ struct BatchNorm final : Op<T> {
     dx.add(2, std::move(dbias));
   }
 
+  // Calls f(i, j) for each element i of features j in [begin, end), down the unmasked rows. Padding
+  // is not read, since it may hold anything.
   template <class F>
-  void for_features(const F& f) const {
-    constexpr std::size_t kBlock = 16;  // a cache line of floats
-    parallel_for(rows.width, kBlock, f);
-  }
-
-  // Calls f for unmasked rows. Padding is not read, since it may hold anything.
-  template <class F>
-  void for_rows(const F& f) const {
+  void for_block(std::size_t begin, std::size_t end, const F& f) const {
     for (std::size_t row = 0; row < rows.count; ++row) {
-      if (!mask || mask->data()[row] != 0) f(row);
+      if (mask && mask->data()[row] == 0) continue;
+      for (std::size_t j = begin; j < end; ++j) f(row * rows.width + j, j);
     }
   }
 
-  T at(std::size_t row, std::size_t j) const { return x->data()[row * rows.width + j]; }
-  T normalised(std::size_t row, std::size_t j) const { return rstd(j) * (at(row, j) - mean(j)); }
+  T normalised(std::size_t i, std::size_t j) const { return rstd(j) * (x->data()[i] - mean(j)); }
 
+  static constexpr std::size_t kBlock = 16;  // features: a cache line of floats
   SharedMask mask;
   double eps;
   RowLayout rows{};
   Saved<T> x, weight;
+  T count;               // of unmasked rows
   Tensor<T> mean, rstd;  // (D); rstd is 1 / sqrt(var + eps), or 0 where that is infinite
 };
 
@@ -304,13 +241,13 @@ template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        double eps) {
   check_shape(eps >= 0, "layer_norm: expected eps >= 0, got ", eps);
-  return apply<T>(std::make_unique<LayerNorm<T>>(eps), {x, weight, bias});
+  return apply<T>(std::make_unique<RowNorm<T, true>>(eps), {x, weight, bias});
 }
 
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps) {
   check_shape(eps >= 0, "rms_norm: expected eps >= 0, got ", eps);
-  return apply<T>(std::make_unique<RmsNorm<T>>(eps), {x, weight});
+  return apply<T>(std::make_unique<RowNorm<T, false>>(eps), {x, weight});
 }
 
 template <class T>
@@ -320,12 +257,10 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
   return apply<T>(std::make_unique<BatchNorm<T>>(mask, eps), {x, weight, bias});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                  \
-  template Variable<T> layer_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                  double);                                                    \
-  template Variable<T> rms_norm(const Variable<T>&, const Variable<T>&, double);              \
-  template Variable<T> batch_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                  const SharedMask&, double);
+#define XGRAD_INSTANTIATE(T)                      \
+  template decltype(layer_norm<T>) layer_norm<T>; \
+  template decltype(rms_norm<T>) rms_norm<T>;     \
+  template decltype(batch_norm<T>) batch_norm<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

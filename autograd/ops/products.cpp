@@ -4,14 +4,13 @@
 #include <utility>
 
 #include <xgrad/autograd/kernels/dropout_pieces.hpp>
-#include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
+#include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -91,15 +90,11 @@ Operand<T> rows_and_bias_backward(const Sizes& s, Tensor<T> dy, bool bf16, Grads
 #pragma omp simd
       for (std::size_t j = 0; j < s.out; ++j) sum[j] += d[j];
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (bf16) detail::round_to_bf16(d, s.out, operand->data() + row * s.out);
-    }
+    if (bf16) detail::round_to_bf16(d, s.out, operand->data() + row * s.out);
   };
   detail::add_rows(s.rows, kRows, wanted ? s.out : 0, 0, add,
                    wanted ? dx.target(2).sums(0, s.out) : nullptr);
-  if constexpr (std::is_same_v<T, float>) {
-    if (bf16) return Saved<Bf16>(operand);
-  }
+  if (bf16) return Saved<Bf16>(operand);
   return std::make_shared<const Tensor<T>>(std::move(dy));
 }
 
@@ -165,9 +160,7 @@ struct LinearGelu final : Op<T> {
     const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
     const auto activate = [&](std::size_t at, const auto& factor) {
       activate_row(bias.data(), factor, z->data() + at, y->data() + at, wanted);
-      if constexpr (std::is_same_v<T, float>) {
-        if (rounded) detail::round_to_bf16(z->data() + at, sizes.out, rounded->data() + at);
-      }
+      if (rounded) detail::round_to_bf16(z->data() + at, sizes.out, rounded->data() + at);
     };
     detail::for_each_dropout_piece<T>(
         name(), z->shape(), dropout, [&](std::size_t first, const T* factors, std::size_t n) {
@@ -179,10 +172,7 @@ struct LinearGelu final : Op<T> {
     if (!wanted) return y;
     if (x.wants(1)) input = operand;
     if (x.wants(0)) weight = x.save(1);
-    slope = Saved<T>(z);
-    if constexpr (std::is_same_v<T, float>) {
-      if (bf16) slope = Saved<Bf16>(rounded);
-    }
+    slope = bf16 ? Operand<T>(Saved<Bf16>(rounded)) : Saved<T>(z);
     return y;
   }
 
@@ -379,11 +369,10 @@ Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a,
   return apply<T>(std::make_unique<Matmul<T>>(transpose_a, transpose_b), {a, b});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                   \
-  template Variable<T> linear(const Variable<T>&, const Variable<T>&, const Variable<T>&);     \
-  template Variable<T> linear_gelu(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                   Gelu, const DropoutOptions&);                               \
-  template Variable<T> matmul(const Variable<T>&, const Variable<T>&, bool, bool);
+#define XGRAD_INSTANTIATE(T)                        \
+  template decltype(linear<T>) linear<T>;           \
+  template decltype(linear_gelu<T>) linear_gelu<T>; \
+  template decltype(matmul<T>) matmul<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -11,7 +11,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -244,14 +243,14 @@ Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis) {
   return best;
 }
 
-#define XGRAD_INSTANTIATE(T)                                               \
-  template Variable<T> sum(const Variable<T>&);                            \
-  template Variable<T> sum(const Variable<T>&, std::ptrdiff_t);            \
-  template Variable<T> mean(const Variable<T>&);                           \
-  template Variable<T> mean(const Variable<T>&, std::ptrdiff_t);           \
-  template Variable<T> masked_mean(const Variable<T>&, const SharedMask&); \
-  template Variable<T> masked_max(const Variable<T>&, const SharedMask&);  \
-  template Ids argmax(const Tensor<T>&, std::ptrdiff_t);
+#define XGRAD_INSTANTIATE(T)                                     \
+  template Variable<T> sum(const Variable<T>&);                  \
+  template Variable<T> sum(const Variable<T>&, std::ptrdiff_t);  \
+  template Variable<T> mean(const Variable<T>&);                 \
+  template Variable<T> mean(const Variable<T>&, std::ptrdiff_t); \
+  template decltype(masked_mean<T>) masked_mean<T>;              \
+  template decltype(masked_max<T>) masked_max<T>;                \
+  template decltype(argmax<T>) argmax<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

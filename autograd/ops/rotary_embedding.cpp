@@ -4,7 +4,6 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -83,9 +82,7 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
   return apply<T>(std::make_unique<RotaryEmbedding<T>>(head_dim, heads, base, first), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                  \
-  template Variable<T> rotary_embedding(const Variable<T>&, std::size_t, std::size_t, double, \
-                                        std::size_t);
+#define XGRAD_INSTANTIATE(T) template decltype(rotary_embedding<T>) rotary_embedding<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -42,7 +40,7 @@ using Axes = std::vector<std::size_t>;
 template <class T>
 Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
   if (axes.empty()) return x;
-  const detail::Strides from = detail::row_major_strides(x.shape());
+  const detail::Strides from = detail::broadcast_strides(x.shape(), x.shape());
   Shape shape(axes.size());
   std::array<detail::Strides, 1> strides = {detail::Strides(axes.size())};
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -289,14 +287,14 @@ Variable<T> take(const Variable<T>& x, std::ptrdiff_t axis, const Ids& indices) 
   return apply<T>(std::make_unique<Take<T>>(false, axis, indices), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                \
-  template Variable<T> reshape(const Variable<T>&, const Shape&);                           \
-  template Variable<T> transpose(const Variable<T>&, const std::vector<std::ptrdiff_t>&);   \
-  template Variable<T> slice(const Variable<T>&, std::ptrdiff_t, std::size_t, std::size_t); \
-  template Variable<T> select(const Variable<T>&, std::ptrdiff_t, std::size_t);             \
-  template Variable<T> concat(const std::vector<Variable<T>>&, std::ptrdiff_t);             \
-  template Variable<T> embedding(const Variable<T>&, const Ids&);                           \
-  template Variable<T> take(const Variable<T>&, std::ptrdiff_t, const Ids&);
+#define XGRAD_INSTANTIATE(T)                    \
+  template decltype(reshape<T>) reshape<T>;     \
+  template decltype(transpose<T>) transpose<T>; \
+  template decltype(slice<T>) slice<T>;         \
+  template decltype(select<T>) select<T>;       \
+  template decltype(concat<T>) concat<T>;       \
+  template decltype(embedding<T>) embedding<T>; \
+  template decltype(take<T>) take<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -7,7 +7,6 @@
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -141,10 +140,10 @@ Variable<T> sparsemax(const Variable<T>& x) {
   return apply<T>(std::make_unique<RowFunction<T, Sparsemax<T>>>(), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                            \
-  template Variable<T> softmax(const Variable<T>&);     \
-  template Variable<T> log_softmax(const Variable<T>&); \
-  template Variable<T> sparsemax(const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)                        \
+  template decltype(softmax<T>) softmax<T>;         \
+  template decltype(log_softmax<T>) log_softmax<T>; \
+  template decltype(sparsemax<T>) sparsemax<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
+#include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -138,17 +137,17 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind) {
   return kind == Gelu::exact ? gelu_by<detail::GeluExact<T>>(x) : gelu_by<detail::GeluTanh<T>>(x);
 }
 
-#define XGRAD_INSTANTIATE(T)                            \
-  template Variable<T> relu(const Variable<T>&);        \
-  template Variable<T> exp(const Variable<T>&);         \
-  template Variable<T> log(const Variable<T>&);         \
-  template Variable<T> sqrt(const Variable<T>&);        \
-  template Variable<T> clamp(const Variable<T>&, T, T); \
-  template Variable<T> scale(const Variable<T>&, T);    \
-  template Variable<T> tanh(const Variable<T>&);        \
-  template Variable<T> sigmoid(const Variable<T>&);     \
-  template Variable<T> silu(const Variable<T>&);        \
-  template Variable<T> gelu(const Variable<T>&, Gelu);
+#define XGRAD_INSTANTIATE(T)                \
+  template decltype(relu<T>) relu<T>;       \
+  template decltype(exp<T>) exp<T>;         \
+  template decltype(log<T>) log<T>;         \
+  template decltype(sqrt<T>) sqrt<T>;       \
+  template decltype(clamp<T>) clamp<T>;     \
+  template decltype(scale<T>) scale<T>;     \
+  template decltype(tanh<T>) tanh<T>;       \
+  template decltype(sigmoid<T>) sigmoid<T>; \
+  template decltype(silu<T>) silu<T>;       \
+  template decltype(gelu<T>) gelu<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

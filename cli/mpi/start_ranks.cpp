@@ -23,37 +23,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// MPI counts in int.
-int count_of(std::size_t n) {
-  check<Error>(n <= std::size_t(INT_MAX), "MPI: cannot send ", n, " elements at once, at most ",
-               INT_MAX);
-  return int(n);
-}
-
-struct Counts {
-  std::vector<int> sizes, begins;
-  explicit Counts(const std::vector<Range>& ranges) {
+// Ranges of elements of `width` bytes, which MPI counts in int.
+struct Layout {
+  Layout(const std::vector<Range>& ranges, std::size_t width) {
+    const auto add = [](std::vector<int>& counts, std::size_t n) {
+      check<Error>(n <= INT_MAX, "MPI: cannot send ", n, " elements at once, at most ", INT_MAX);
+      counts.push_back(int(n));
+    };
     for (const Range& range : ranges) {
-      sizes.push_back(count_of(range.size()));
-      begins.push_back(range.size() == 0 ? 0 : count_of(range.begin));
+      add(sizes, range.size());
+      add(begins, range.size() == 0 ? 0 : range.begin);
     }
+    MPI_Type_contiguous(int(width), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
   }
-};
+  ~Layout() { MPI_Type_free(&type); }
+  Layout(const Layout&) = delete;
 
-// An element of a number of bytes.
-class Element {
- public:
-  explicit Element(std::size_t width) {
-    MPI_Type_contiguous(int(width), MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
-  }
-  ~Element() { MPI_Type_free(&type_); }
-  Element(const Element&) = delete;
-
-  MPI_Datatype type() const { return type_; }
-
- private:
-  MPI_Datatype type_;
+  std::vector<int> sizes, begins;
+  MPI_Datatype type;
 };
 
 class MpiRanks final : public StartedRanks {
@@ -68,10 +56,9 @@ class MpiRanks final : public StartedRanks {
   // Ranks that have nothing left to send wait here for those that have.
   ~MpiRanks() override {
     any(*this, false);
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
+    std::unique_lock lock(mutex_);
+    done_ = true;
+    lock.unlock();
     changed_.notify_all();
     if (watcher_.joinable()) watcher_.join();
     MPI_Comm_free(&signs_of_life_);
@@ -80,45 +67,34 @@ class MpiRanks final : public StartedRanks {
 
   std::size_t rank() const override { return std::size_t(rank_); }
   std::size_t size() const override { return std::size_t(size_); }
-
   std::unique_ptr<Transfer> begin_exchange(const void* from, const std::vector<Range>& to_rank,
                                            void* into, const std::vector<Range>& from_rank,
                                            std::size_t width) override {
     auto exchange = std::make_unique<Exchange>(*this, to_rank, from_rank, width);
-    const Counts &out = exchange->out, &in = exchange->in;
-    const MPI_Datatype type = exchange->element.type();
+    const Layout &out = exchange->out, &in = exchange->in;
     const std::lock_guard lock(mutex_);
-    MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), type, into, in.sizes.data(),
-                   in.begins.data(), type, MPI_COMM_WORLD, &exchange->request);
+    MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), out.type, into, in.sizes.data(),
+                   in.begins.data(), in.type, MPI_COMM_WORLD, &exchange->request);
     return exchange;
   }
-
-  // MPI moves all transfers on during any call.
-  void progress() override {
+  void progress() override {  // MPI moves all transfers on during any call
     int found = 0;
     const std::lock_guard lock(mutex_);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
   }
 
   void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {
-    const Counts counts(of_rank);
-    const Element element(width);
+    const Layout layout(of_rank, width);
     MPI_Request request;
-    {
-      const std::lock_guard lock(mutex_);
-      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.sizes.data(),
-                      counts.begins.data(), element.type(), MPI_COMM_WORLD, &request);
-    }
+    std::unique_lock lock(mutex_);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, layout.sizes.data(),
+                    layout.begins.data(), layout.type, MPI_COMM_WORLD, &request);
+    lock.unlock();
     finish(request);
   }
-
-  // Each rank sends a byte to the next one again and again. The time is counted in tries of this
-  // rank, so that a machine that sleeps does not find that others did.
   void watch(double timeout) override {
-    if (size_ == 1 || watcher_.joinable()) return;
-    watcher_ = std::thread([this, timeout] { watch_previous(timeout); });
+    if (size_ > 1 && !watcher_.joinable()) watcher_ = std::thread(&MpiRanks::listen, this, timeout);
   }
-
   void end_all(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
 
  private:
@@ -126,12 +102,11 @@ class MpiRanks final : public StartedRanks {
   struct Exchange final : Transfer {
     Exchange(MpiRanks& ranks, const std::vector<Range>& to_rank,
              const std::vector<Range>& from_rank, std::size_t width)
-        : ranks(ranks), out(to_rank), in(from_rank), element(width) {}
+        : ranks(ranks), out(to_rank, width), in(from_rank, width) {}
     void wait() override { ranks.finish(request); }
 
     MpiRanks& ranks;
-    Counts out, in;
-    Element element;
+    Layout out, in;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -147,7 +122,9 @@ class MpiRanks final : public StartedRanks {
     }
   }
 
-  void watch_previous(double timeout) {
+  // Each rank sends a byte to the next one again and again. The time is counted in tries of this
+  // rank, so that a machine that sleeps does not find that others did.
+  void listen(double timeout) {
     constexpr int kTries = 20;
     const int previous = (rank_ + size_ - 1) % size_, next = (rank_ + 1) % size_;
     char sign = 0, sent = 0;
@@ -158,8 +135,7 @@ class MpiRanks final : public StartedRanks {
       int complete = 0;
       MPI_Test(&outgoing, &complete, MPI_STATUS_IGNORE);
       if (complete != 0) MPI_Isend(&sent, 1, MPI_CHAR, next, 0, signs_of_life_, &outgoing);
-      for (MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE); complete != 0;
-           MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE)) {
+      while (MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE), complete != 0) {
         MPI_Irecv(&sign, 1, MPI_CHAR, previous, 0, signs_of_life_, &incoming);
         silent = 0;
       }
@@ -200,22 +176,16 @@ class MpiRanks final : public StartedRanks {
   std::thread watcher_;
 };
 
-constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
-
-// Whether mpirun, mpiexec or srun started this process. By itself it needs no MPI, whose start
-// would take longer than many commands.
-bool started_with_others() {
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [](const char* name) { return std::getenv(name) != nullptr; });
-}
-
 }  // namespace
 
 std::unique_ptr<StartedRanks> start_ranks() {
-  if (!started_with_others()) return nullptr;
+  constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
+  // Unless mpirun, mpiexec or srun started it, this process needs no MPI, whose start would take
+  // longer than many commands.
+  if (std::ranges::none_of(kMarks, ::getenv)) return nullptr;
   int provided = MPI_THREAD_SINGLE;
-  check<Error>(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) == MPI_SUCCESS,
-               "MPI cannot be started");
+  const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  check<Error>(error == MPI_SUCCESS, "MPI cannot be started");
   check<Error>(provided >= MPI_THREAD_SERIALIZED,
                "this MPI cannot be called by two threads in turn");
   // Programs that this one starts, as the runs of a sweep, are not ranks.

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -49,15 +48,20 @@ class WindowCounts {
   bool empty() const { return most_frequent_.empty(); }
   /// Returns the most frequent class of all.
   std::int32_t guess() const { return most_frequent_.at(""); }
-  /// Returns the most frequent class for the token at `at` with `radius` tokens on each side. If
-  /// that window was not seen in training, tries smaller ones, then returns the most frequent class
-  /// of all. Ties go to the smallest class. Requires: a class for each token, and !empty().
-  std::int32_t guess(const Example& example, std::size_t at, std::size_t radius) const {
-    for (std::size_t r = radius + 1; r-- > 0;) {
-      const auto found = most_frequent_.find(window(example, at, r));
-      if (found != most_frequent_.end()) return found->second;
+  /// Returns the most frequent class for each token with `radius` tokens on each side. If that
+  /// window was not seen in training, tries smaller ones, then takes the most frequent of all.
+  /// Ties go to the smallest class. Requires: a class for each token, and !empty().
+  std::vector<std::int32_t> guess(const Example& example, std::size_t radius) const {
+    std::vector<std::int32_t> guesses(example.targets.size(), guess());
+    for (std::size_t at = 0; at < guesses.size(); ++at) {
+      auto found = most_frequent_.end();
+      for (std::size_t r = example.targets[at] == kIgnore ? 0 : radius + 1;
+           r-- > 0 && found == most_frequent_.end();) {
+        found = most_frequent_.find(window(example, at, r));
+      }
+      if (found != most_frequent_.end()) guesses[at] = found->second;
     }
-    return guess();
+    return guesses;
   }
 
  private:
@@ -66,9 +70,8 @@ class WindowCounts {
 
 Rule measure_windows(const std::string& name, const WindowCounts& counts, const Dataset& split,
                      std::size_t radius) {
-  return measure_rule(name, split, [&](const Example& example, std::size_t at) {
-    return counts.guess(example, at, radius);
-  });
+  return measure_rule(name, split,
+                      [&](const Example& example) { return counts.guess(example, radius); });
 }
 
 /// Calls f(component, value) for each number of the first `most` examples, unless it is missing.
@@ -87,7 +90,7 @@ Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t 
   std::vector<double> lead(answers);  // number of "yes" minus number of "no"
   for_each_value(train, most, answers,
                  [&](std::size_t k, float value) { lead[k] += value > 0.5f ? 1 : -1; });
-  const GuessAll guess = [&](const Example& example) {
+  const Guess guess = [&](const Example& example) {
     std::vector<std::int32_t> guesses(example.values.size());
     for (std::size_t k = 0; k < guesses.size(); ++k) guesses[k] = lead[k % answers] > 0;
     return guesses;
@@ -97,7 +100,7 @@ Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t 
 
 }  // namespace
 
-Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess) {
+Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess) {
   double targets = 0, correct = 0, exact = 0;
   for (std::size_t i = 0; i < test.size(); ++i) {
     const Example example = test.get(0, i);
@@ -119,16 +122,6 @@ Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& 
   return {name, correct / targets, exact / double(test.size())};
 }
 
-Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess) {
-  return measure_rule(name, test, [&](const Example& example) {
-    std::vector<std::int32_t> guesses(example.targets.size());
-    for (std::size_t k = 0; k < guesses.size(); ++k) {
-      if (example.targets[k] != kIgnore) guesses[k] = guess(example, k);
-    }
-    return guesses;
-  });
-}
-
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius) {
   return measure_windows(name, WindowCounts(train, train.size(), radius), test, radius);
@@ -137,7 +130,7 @@ Rule window_rule(const std::string& name, const Dataset& train, const Dataset& t
 Baseline measure_baseline(const Task& task, std::size_t most) {
   const TaskShape shape = task.shape();
   if (shape.target == TargetKind::numbers) return {};
-  const auto train = whole_training_set(task), test = task.dataset(Split::test);
+  const auto train = task.whole_training_set(), test = task.dataset(Split::test);
   if (shape.target == TargetKind::binary)
     return measure_answers(*train, *test, shape.classes, most);
   const bool per_token = shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
@@ -145,7 +138,9 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   const std::size_t widest = per_token && shape.next == NextToken::none ? kBaselineRadius : 0;
   const WindowCounts counts(*train, most, widest);
   if (counts.empty()) return {};
-  const auto majority = [&](const Example&, std::size_t) { return counts.guess(); };
+  const auto majority = [&](const Example& example) {
+    return std::vector<std::int32_t>(example.targets.size(), counts.guess());
+  };
   Baseline baseline{measure_rule("", *test, majority).accuracy};
   if (per_token) baseline.own_token = measure_windows("", counts, *test, 0).accuracy;
   if (widest == 0) return baseline;
@@ -162,10 +157,8 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
 
 double best_baseline(const Task& task, const std::vector<Rule>& rules) {
   const Baseline counted = measure_baseline(task);
-  double best = 0;
-  for (const auto& share : {counted.majority, counted.own_token, counted.window}) {
-    best = std::max(best, share.value_or(0));
-  }
+  double best = std::max(
+      {counted.majority.value_or(0), counted.own_token.value_or(0), counted.window.value_or(0)});
   for (const Rule& rule : rules) best = std::max(best, rule.accuracy);
   return best;
 }

@@ -11,16 +11,12 @@
 
 namespace xgrad {
 
-/// Predicts the class of the target at a position of an example.
-using Guess = std::function<std::int32_t(const Example& example, std::size_t place)>;
 /// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
-using GuessAll = std::function<std::vector<std::int32_t>(const Example& example)>;
+using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 
 /// Measures a rule: the fraction of right targets, and of examples with all targets right. Targets
 /// without a label do not count.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
-/// Measures a rule that predicts all targets of an example at once.
-Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess);
 
 /// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
 /// is most frequent with them in the training examples. If they were not seen there, it tries fewer

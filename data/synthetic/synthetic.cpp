@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/naive_bayes.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 
 namespace xgrad {
 
@@ -26,75 +27,53 @@ struct Description {
 
 using Shared = std::shared_ptr<const Description>;
 
-class DrawnDataset final : public Dataset {
- public:
-  DrawnDataset(Shared of, Split split)
-      : of_(std::move(of)),
-        split_(split),
-        rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
-    get(0, 0);  // fail now rather than during a run if the split has no inputs
+// Draws an input of a split, without the targets that `solve` computes.
+Example draw_input(const Description& of, Split split, const Rng& rng) {
+  const auto& draw = split == Split::test ? of.draw_test : of.task.draw;
+  if (of.task.is_continuous) return draw(rng);
+  for (std::uint32_t i = 0; i < kMostDraws; ++i) {
+    Example example = draw(rng / i);
+    if ((of.task.split ? of.task.split(example) : split_of(example)) == split) return example;
   }
+  detail::fail<ConfigError>(of.name, ": none of ", kMostDraws, " inputs belonged to the ",
+                            to_string(split), " split: there are too few different inputs");
+}
 
-  std::size_t size() const override { return of_->sizes[std::size_t(split_)]; }
+std::unique_ptr<Dataset> drawn_inputs(const Shared& of, Split split) {
+  const Rng rng =
+      Rng(of->seed) / (of->task.is_continuous ? "vectors" : "tokens") / to_string(split);
+  const auto input = [=](std::size_t index) { return draw_input(*of, split, rng / index); };
+  auto data = dataset_of(
+      of->sizes[std::size_t(split)],
+      [=](std::uint64_t, std::size_t index) {
+        Example example = input(index);
+        if (of->task.solve && !of->task.is_continuous) {
+          example.targets = of->task.solve(example.ids);
+        }
+        return example;
+      },
+      [=](std::size_t index, const TaskShape& shape) { return length_of(input(index), shape); });
+  data->get(0, 0);  // fail now rather than during a run if the split has no inputs
+  return data;
+}
 
-  Example get(std::uint64_t, std::size_t index) const override {
-    Example example = input(index);
-    if (of_->task.solve && !of_->task.is_continuous) {
-      example.targets = of_->task.solve(example.ids);
-    }
-    return example;
+std::unique_ptr<Dataset> listed_inputs(const Shared& of, Split split) {
+  const std::vector<Tokens>& inputs = of->task.inputs;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i : (Rng(of->seed) / "inputs").permutation(inputs.size())) {
+    if (split_of(inputs[i]) == split) chosen.push_back(i);
   }
-
-  std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return length_of(input(index), shape);
-  }
-
- private:
-  // The input only, without the targets that `solve` computes.
-  Example input(std::size_t index) const {
-    const Rng own = rng_ / index;
-    const auto& draw = split_ == Split::test ? of_->draw_test : of_->task.draw;
-    if (of_->task.is_continuous) return draw(own);
-    for (std::uint32_t i = 0; i < kMostDraws; ++i) {
-      Example example = draw(own / i);
-      const Split own_split = of_->task.split ? of_->task.split(example) : split_of(example);
-      if (own_split == split_) return example;
-    }
-    detail::fail<ConfigError>(of_->name, ": none of ", kMostDraws, " inputs belonged to the ",
-                              to_string(split_), " split: there are too few different inputs");
-  }
-
-  Shared of_;
-  Split split_;
-  Rng rng_;
-};
-
-class ListedDataset final : public Dataset {
- public:
-  ListedDataset(Shared of, Split split) : of_(std::move(of)) {
-    const std::vector<Tokens>& inputs = of_->task.inputs;
-    for (std::size_t i : (Rng(of_->seed) / "inputs").permutation(inputs.size())) {
-      if (split_of(inputs[i]) == split) chosen_.push_back(i);
-    }
-    const std::size_t wanted = of_->sizes[0];
-    if (split != Split::train || wanted == 0) return;
-    check<ConfigError>(wanted <= chosen_.size(), of_->name, ": examples is ", wanted,
-                       ", must be at most ", chosen_.size(),
+  if (const std::size_t wanted = of->sizes[0]; split == Split::train && wanted > 0) {
+    check<ConfigError>(wanted <= chosen.size(), of->name, ": examples is ", wanted,
+                       ", must be at most ", chosen.size(),
                        ", the number of inputs in the train split");
-    chosen_.resize(wanted);
+    chosen.resize(wanted);
   }
-
-  std::size_t size() const override { return chosen_.size(); }
-
-  Example get(std::uint64_t, std::size_t index) const override {
-    const Tokens& ids = of_->task.inputs[chosen_[index]];
-    return {.ids = ids, .targets = of_->task.solve(ids)};
-  }
-
- private:
-  Shared of_;
-  std::vector<std::size_t> chosen_;
-};
+  return dataset_of(chosen.size(), [=](std::uint64_t, std::size_t index) {
+    const Tokens& ids = of->task.inputs[chosen[index]];
+    return Example{.ids = ids, .targets = of->task.solve(ids)};
+  });
+}
 
 Example parse_input(const std::string& task, const std::string& line, TaskShape shape) {
   if (shape.graph) return parse_graph(task, line, shape);
@@ -122,8 +101,7 @@ class SyntheticTask final : public Task {
   TaskShape shape() const override { return of_->task.shape; }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
-    if (of_->task.inputs.empty()) return std::make_unique<DrawnDataset>(of_, split);
-    return std::make_unique<ListedDataset>(of_, split);
+    return of_->task.inputs.empty() ? drawn_inputs(of_, split) : listed_inputs(of_, split);
   }
 
   Example parse(const std::string& line) const override {
@@ -170,38 +148,35 @@ class SyntheticTask final : public Task {
   Shared of_;
 };
 
-Synthetic describe_named(const std::string& name, const Describe& describe,
-                         const Options& options) {
-  try {
-    Synthetic task = describe(options);
+Description make_description(const std::string& name, const Describe& describe, Options options,
+                             std::uint64_t seed) try {
+  const auto size = [&](const char* key) {
+    return options.contains(key) ? get_size(options, key) : 0;
+  };
+  const auto described = [&] {
+    Synthetic task;
+    describe(options, task);
     TaskShape& shape = task.shape;
     if (!shape.token_names.empty()) shape.vocabulary = shape.token_names.size();
     if (!shape.class_names.empty()) shape.classes = shape.class_names.size();
     return task;
-  } catch (const ConfigError& error) {
-    throw ConfigError(name + ": " + error.what());
-  }
-}
-
-Description make_description(const std::string& name, const Describe& describe, Options options,
-                             std::uint64_t seed) {
-  const auto size = [&](const char* key) {
-    return options.contains(key) ? get_size(options, key) : 0;
   };
-  Synthetic task = describe_named(name, describe, options);
+  Synthetic task = described();
   const auto draw = task.draw;
   if (const std::size_t longest = size("test_length"); longest > 0) {
     // Takes the shape of the longer test sequences, but keeps the shorter training draws.
     const std::int64_t length = get_int(options, "length");
-    check<ConfigError>(std::int64_t(longest) > length, name, ": test_length is ", longest,
+    check<ConfigError>(std::int64_t(longest) > length, "test_length is ", longest,
                        ", must be above length, ", length);
     options["min_length"] = length + 1;
     options["length"] = std::int64_t(longest);
-    task = describe_named(name, describe, options);
+    task = described();
   }
   const auto draw_test = std::exchange(task.draw, draw);
   return {
       name, seed, std::move(task), draw_test, {size("examples"), size("validation"), size("test")}};
+} catch (const ConfigError& error) {
+  throw ConfigError(name + ": " + error.what());
 }
 
 }  // namespace
@@ -226,9 +201,11 @@ Split split_of(const Example& input) {
   return split_of(all);
 }
 
-std::vector<std::string> numbered(std::size_t count, const std::string& prefix, std::size_t first) {
+std::vector<std::string> numbered(std::size_t count, const std::vector<std::string>& more,
+                                  const std::string& prefix, std::size_t first) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) names.push_back(prefix + std::to_string(first + i));
+  names.insert(names.end(), more.begin(), more.end());
   return names;
 }
 
@@ -245,6 +222,116 @@ TaskEntry synthetic_task(TaskEntry about, Describe describe) {
   };
   if (about.best.empty()) about.best = kCertain;
   return about;
+}
+
+Lengths::Lengths(const Options& options, std::size_t least)
+    : shortest(0), longest(get_size(options, "length")) {
+  if (options.contains("min_length")) shortest = get_size(options, "min_length");
+  if (shortest == 0) shortest = longest;
+  check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
+                     longest);
+  check<ConfigError>(shortest >= least, "sequences of ", shortest,
+                     " tokens are too short; they need ", least);
+}
+
+std::size_t Lengths::draw(const Rng& rng) const {
+  if (shortest == longest) return longest;
+  return shortest + (rng / "length").below(longest - shortest + 1, 0);
+}
+
+OptionSpec symbols_option(std::int64_t symbols, double min, double max) {
+  return {"symbols", symbols, "Number of different tokens.", min, max};
+}
+
+std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<OptionSpec>& more,
+                                       std::int64_t shortest) {
+  std::vector<OptionSpec> table = {
+      {"length", length, "Tokens in the longest sequence.", 1, 65536},
+      {"min_length", shortest, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
+      {"test_length", 0,
+       "Tests on longer sequences, of length + 1 to this many tokens; 0: lengths as in training.",
+       0, 65536},
+  };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
+}
+
+void draw_lengths(Synthetic& task, const Lengths& lengths,
+                  std::function<Example(const Rng&, std::size_t)> draw) {
+  task.shape.max_length = lengths.longest;
+  task.draw = [lengths, draw = std::move(draw)](const Rng& rng) {
+    return draw(rng, lengths.draw(rng));
+  };
+}
+
+Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols) {
+  Tokens ids(length);
+  for (std::size_t token = 0; token < length; token += 4) {
+    const auto words = rng.words(std::uint32_t(token / 4));
+    for (std::size_t i = 0; i < 4 && token + i < length; ++i) {
+      // Uniform, with a bias of at most symbols / 2^32.
+      ids[token + i] = std::int32_t(std::uint64_t(words[i]) * symbols >> 32);
+    }
+  }
+  return ids;
+}
+
+Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
+  constexpr std::size_t kAtOnce = 1024;
+  const std::size_t pairs = nodes * (nodes - 1) / 2;
+  std::vector<double> uniforms;
+  Edges edges;
+  edges.reserve(nodes * std::size_t(degree));
+  std::size_t pair = 0;
+  for (std::size_t a = 0; a < nodes; ++a) {
+    for (std::size_t b = a + 1; b < nodes; ++b, ++pair) {
+      const std::size_t at = pair % kAtOnce;
+      if (at == 0) uniforms = rng.uniforms(std::min(kAtOnce, pairs - pair), pair);
+      if (uniforms[at] * double(nodes - 1) < degree) edges.emplace_back(a, b);
+    }
+  }
+  return edges;
+}
+
+Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols) {
+  const Lengths lengths(options);
+  if (symbols == 0) symbols = get_size(options, "symbols");
+  // With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
+  constexpr double kFewestInputs = 1000;
+  double inputs = 0;
+  for (std::size_t n = lengths.shortest; n <= lengths.longest && inputs < kFewestInputs; ++n) {
+    inputs += portable::pow(double(symbols), double(n));
+  }
+  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
+                     " different inputs; three disjoint splits need ", kFewestInputs,
+                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
+  Synthetic task;
+  task.shape.vocabulary = task.shape.classes = symbols;
+  draw_lengths(task, lengths, [symbols](const Rng& rng, std::size_t length) {
+    return Example{.ids = random_tokens(rng, length, symbols)};
+  });
+  task.solve = std::move(solve);
+  return task;
+}
+
+Synthetic uniform_bits(const Options& options, Solve solve) {
+  Synthetic task = one_target(uniform_tokens(options, std::move(solve), 2));
+  task.shape.class_names = {"no", "yes"};
+  return task;
+}
+
+TaskEntry uniform_task(TaskEntry about, Solve solve) {
+  if (about.options.empty()) about.options = uniform_options();
+  return synthetic_task(std::move(about), [=](const Options& options, Synthetic& task) {
+    task = uniform_tokens(options, solve);
+  });
+}
+
+TaskEntry bits_task(TaskEntry about, Solve solve) {
+  about.options = length_options();
+  return synthetic_task(std::move(about), [=](const Options& options, Synthetic& task) {
+    task = uniform_bits(options, solve);
+  });
 }
 
 }  // namespace xgrad

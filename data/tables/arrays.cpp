@@ -32,18 +32,12 @@ struct Column {
   std::size_t features() const { return extents.size() > 2 ? extents[2] : 1; }
 };
 
-// A file that is hashed: its first bytes.
-struct Hashed {
-  const InputFile* file;
-  std::uint64_t size;
-};
-
 // The columns of a table, and the files that have them.
 struct Source {
   std::string path;
   std::vector<std::string> names;
   std::vector<Column> columns;
-  std::vector<Hashed> files;
+  std::vector<std::pair<const InputFile*, std::uint64_t>> files;  // with their sizes
   std::size_t grain = 1;  // a block has a multiple of so many rows
   std::size_t block = kNpyBlock;
 };
@@ -123,12 +117,11 @@ void open_hdf5(Source& source) {
 std::uint64_t fingerprint_of(const Source& source) {
   constexpr std::size_t kRead = std::size_t(1) << 20;
   std::uint64_t key = 0;
-  for (const Hashed& hashed : source.files) {
-    StableHash hash(hashed.size, key);
-    as_data_error(hashed.file->path(), [&] {
-      for (std::uint64_t at = 0; at < hashed.size; at += kRead) {
-        hash.add(
-            hashed.file->read(at, std::size_t(std::min<std::uint64_t>(kRead, hashed.size - at))));
+  for (const auto& [file, size] : source.files) {
+    StableHash hash(size, key);
+    as_data_error(file->path(), [&, file = file, size = size] {
+      for (std::uint64_t at = 0; at < size; at += kRead) {
+        hash.add(file->read(at, std::size_t(std::min<std::uint64_t>(kRead, size - at))));
       }
     });
     key = hash.value();
@@ -149,7 +142,7 @@ std::uint64_t read(const Source& source, const VisitBlock& visit) {
   const std::uint64_t fingerprint = fingerprint_of(source);
   const std::size_t count = source.columns[0].rows(), step = rows_of_a_block(source);
   std::uint64_t size = 0;
-  for (const Hashed& hashed : source.files) size += hashed.size;
+  for (const auto& [file, own] : source.files) size += own;
   for (std::size_t begin = 0; begin < count; begin += step) {
     const Range rows{begin, std::min(begin + step, count)};
     Table block{.file = source.path, .columns = source.names, .first = begin};
@@ -164,9 +157,8 @@ std::uint64_t read(const Source& source, const VisitBlock& visit) {
                         size);
     visit(block);
   }
-  for (const Hashed& hashed : source.files) {
-    check<DataError>(!hashed.file->has_changed(), hashed.file->path(),
-                     ": was changed while it was read");
+  for (const auto& [file, own] : source.files) {
+    check<DataError>(!file->has_changed(), file->path(), ": was changed while it was read");
   }
   return fingerprint;
 }

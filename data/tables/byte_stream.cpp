@@ -10,13 +10,9 @@
 
 namespace xgrad {
 
-namespace {
-
 constexpr std::size_t kBlock = std::size_t(1) << 20;
 constexpr std::size_t kMostOfPath = 1000;  // bytes in a message
 constexpr std::uint64_t kMostWholeFile = std::uint64_t(4) << 30;
-
-}  // namespace
 
 void check_exists(const std::string& path, const std::string& package) {
   std::error_code ignored;
@@ -65,8 +61,8 @@ void ByteStream::read_line(const std::string& place, std::size_t most, const cha
   if (line.ends_with('\r')) line.pop_back();
 }
 
-std::string read_bytes(const std::string& path) {
-  check_exists(path);
+std::string read_bytes(const std::string& path, const std::string& package) {
+  check_exists(path, package);
   return as_data_error(path, [&] { return read_file(path, kMostWholeFile); });
 }
 

@@ -67,10 +67,11 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// Reads the file at a path, of at most 4 GiB. Throws DataError that names the file.
-std::string read_bytes(const std::string& path);
-
 /// Throws DataError unless there is something at the path; `package`, a Debian package, has it.
 void check_exists(const std::string& path, const std::string& package = "");
+
+/// Reads the file at a path, of at most 4 GiB. Throws as check_exists(), and DataError that names
+/// the file.
+std::string read_bytes(const std::string& path, const std::string& package = "");
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-#include <xgrad/data/tables/fields.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
 
 #include <algorithm>
 #include <set>
@@ -10,15 +10,13 @@
 
 namespace xgrad {
 
-namespace {
-
-std::string whole_text(double x) {
+static std::string whole_text(double x) {
   return std::to_string(static_cast<long long>(x));
 }
 
 /// Returns the words of a text, list or numbers. `made` receives text that must be created.
-std::vector<std::string_view> word_texts(const std::string& place, const char* what,
-                                         const Field& field, std::string& made) {
+static std::vector<std::string_view> word_texts(const std::string& place, const char* what,
+                                                const Field& field, std::string& made) {
   if (const auto* text = std::get_if<std::string>(&field)) return words(*text);
   std::vector<std::string_view> texts;
   if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
@@ -40,8 +38,8 @@ std::vector<std::string_view> word_texts(const std::string& place, const char* w
 
 /// Turns words without "_" into tokens of TokenKind::word_pairs, as views into `made`, which
 /// receives the words joined by "_".
-std::vector<std::string_view> with_pairs(const std::vector<std::string_view>& words,
-                                         std::string& made) {
+static std::vector<std::string_view> with_pairs(const std::vector<std::string_view>& words,
+                                                std::string& made) {
   std::string joined;
   for (const std::string_view word : words) (joined += word) += '_';
   made = std::move(joined);
@@ -56,8 +54,6 @@ std::vector<std::string_view> with_pairs(const std::vector<std::string_view>& wo
   }
   return texts;
 }
-
-}  // namespace
 
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made) {

@@ -14,22 +14,20 @@
 
 namespace xgrad {
 
-namespace {
-
 /// Returns a visible name for a token, without spaces.
-std::string token_name(const std::string& token) {
+static std::string token_name(const std::string& token) {
   if (token == " ") return "\u2423";
   if (token.size() == 1 && words(token).empty()) return "\\x" + std::to_string(int(token[0]));
   return token;
 }
 
-Index<std::string> index_of(const std::vector<std::string>& names) {
+static Index<std::string> index_of(const std::vector<std::string>& names) {
   Index<std::string> index;
   for (const std::string& name : names) index.add(name);
   return index;
 }
 
-Field lowercased(Field field) {
+static Field lowercased(Field field) {
   if (auto* text = std::get_if<std::string>(&field)) *text = lowercase(*text);
   if (auto* list = std::get_if<std::vector<std::string>>(&field)) {
     for (std::string& text : *list) text = lowercase(text);
@@ -40,9 +38,9 @@ Field lowercased(Field field) {
 /// Appends numbers, standardised by means and deviations of the training rows, one for each feature
 /// or number; `place(i)` locates a number in messages.
 template <class Place>
-void append_scaled(std::span<const double> numbers, const std::vector<double>& means,
-                   const std::vector<double>& deviations, const Place& place,
-                   std::vector<float>& scaled) {
+static void append_scaled(std::span<const double> numbers, const std::vector<double>& means,
+                          const std::vector<double>& deviations, const Place& place,
+                          std::vector<float>& scaled) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double mean = means[i % means.size()], deviation = deviations[i % means.size()];
     scaled.push_back(float((numbers[i] - mean) / deviation));
@@ -55,8 +53,8 @@ void append_scaled(std::span<const double> numbers, const std::vector<double>& m
 }
 
 /// Splits a line into characters, with each `<mask>` as one character.
-std::vector<std::string_view> with_masks(std::string_view line, bool lower,
-                                         std::deque<std::string>& made) {
+static std::vector<std::string_view> with_masks(std::string_view line, bool lower,
+                                                std::deque<std::string>& made) {
   constexpr std::string_view kMaskText = kMask;
   std::vector<std::string_view> texts;
   for (std::size_t begin = 0; begin < line.size();) {
@@ -70,8 +68,6 @@ std::vector<std::string_view> with_masks(std::string_view line, bool lower,
   }
   return texts;
 }
-
-}  // namespace
 
 std::vector<std::string> RowOptions::columns() const {
   std::vector<std::string> names = inputs;

@@ -1,19 +1,80 @@
-// RowCoder: turns rows of a table into examples, using statistics of the training rows.
+// RowCoder: turns rows of a table into examples, using statistics of the training rows, which are
+// stored with the model.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/data/index.hpp>
-#include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/tables/vocabulary_and_scales.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
+
+/// The kind of tokens of an input.
+enum class TokenKind {
+  words,        ///< words separated by white space, list items, or whole numbers
+  plain_words,  ///< words without punctuation, with ASCII letters in lower case
+  word_pairs,   ///< plain words, each followed by the pair that it is the first of, as in_the
+  characters,
+  numbers  ///< vectors or single numbers
+};
+
+/// The names of TokenKind, the values of task.tokens.
+inline constexpr std::array kTokenKinds = {"words", "plain_words", "word_pairs", "characters",
+                                           "numbers"};
+
+/// The value of an enumeration with this name. Requires: it is one of `names`.
+template <class Enum, std::size_t N>
+Enum named(const std::array<const char*, N>& names, const std::string& name) {
+  return Enum(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+// The functions below throw DataError that starts with `place` where a field has another type.
+
+/// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
+/// receives any text that must be created. There must be tokens; a list item holds no white space.
+std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
+                                          TokenKind kind, std::string& made);
+
+/// Returns the one label of a sequence: text, which neither begins nor ends with white space, or a
+/// whole number.
+std::string sequence_label(const std::string& place, const Field& field);
+
+/// One yes-or-no answer of a row, or a label, which always holds.
+struct Answer {
+  std::string name;    ///< name, a word
+  bool holds = false;  ///< true: yes
+};
+
+/// Returns the labels of `count` tokens: words of a text, a list of words, or whole numbers.
+std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count);
+
+/// Returns the answers in a field. A text or list of words, each of which occurs once, names the
+/// answers that are yes; others are not returned. Numbers are 1 (yes) or 0 (no), one per answer;
+/// those answers are named 0, 1, 2 and so on.
+std::vector<Answer> field_answers(const std::string& place, const Field& field);
+
+/// Returns the numbers of a field, or of its text, separated by white space: one per token, at
+/// least one.
+FieldNumbers field_numbers(const std::string& place, const Field& field);
+
+/// Returns the edges of a graph: pairs of nodes in [0, nodes), or a text such as "0-1 1-2". May be
+/// empty.
+std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
+                                                               const Field& field,
+                                                               std::int32_t nodes);
+
+/// A key of a field: equal fields have equal keys.
+std::string key_of(const Field& field);
 
 /// The kind of targets.
 enum class Labels {
@@ -55,6 +116,40 @@ struct RowOptions {
 inline constexpr const char* kMask = "<mask>";  ///< a hidden token, in a line of text
 inline constexpr std::int32_t kMaskId = 1;      ///< token id of kMask, for Labels::masked
 
+/// Message for a file whose fingerprint changed.
+inline constexpr const char* kChanged = ": has changed since this run began";
+
+/// Statistics of the training rows that encode all rows, as stored in a checkpoint.
+struct VocabularyAndScales {
+  std::uint64_t fingerprint = 0;              ///< hash of the training file
+  std::size_t max_length = 0;                 ///< most tokens in a row
+  std::vector<std::string> tokens = {};       ///< tokens by id; the first is kUnknown
+  std::vector<std::string> classes = {};      ///< class names by id
+  std::size_t features = 0;                   ///< size of a vector, for vector inputs
+  std::vector<double> mean = {};              ///< mean of each feature, or of each input column
+  std::vector<double> deviation = {};         ///< standard deviations, likewise
+  std::vector<double> target_mean = {};       ///< mean of each numeric target
+  std::vector<double> target_deviation = {};  ///< standard deviation of each numeric target
+  /// Fingerprints of the other files that the run read, by path.
+  std::map<std::string, std::uint64_t> files = {};
+  /// Compares all members.
+  friend bool operator==(const VocabularyAndScales&, const VocabularyAndScales&) = default;
+};
+
+/// Sorts the names of classes, which are the keys: by value if all are whole numbers, else in byte
+/// order.
+std::vector<std::string> class_order(const std::map<std::string, std::size_t>& counts);
+
+/// Records the fingerprint of a file. Throws DataError when the run recorded another one before,
+/// because its scores would mix two sets of data.
+void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
+               std::uint64_t fingerprint);
+
+/// The statistics as JSON, for a checkpoint.
+std::string to_json(const VocabularyAndScales& learned);
+/// Parses to_json(). Throws CheckpointError on anything else.
+VocabularyAndScales vocabulary_and_scales_from_json(const std::string& text);
+
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
  public:
@@ -68,7 +163,7 @@ class RowCoder {
   /// Whether inputs are vectors.
   bool vectors() const { return options_.tokens == TokenKind::numbers; }
   /// The statistics of the training rows. Requires: ready().
-  const VocabularyAndScales& learned() const { return *learned_; }
+  const VocabularyAndScales& vocabulary_and_scales() const { return *learned_; }
 
   /// A key of the input of a row with its edges: equal inputs have equal keys.
   std::string key(const Table& table, std::size_t row) const;
@@ -76,7 +171,7 @@ class RowCoder {
   /// errors and finds the longest. Throws DataError.
   void learn(const Rows& rows,
              const std::function<bool(const Table& block, std::size_t row)>& is_training);
-  /// Restores learned(). Throws CheckpointError when it does not fit the options.
+  /// Restores vocabulary_and_scales(). Throws CheckpointError when it does not fit the options.
   void adopt(VocabularyAndScales learned);
 
   /// Returns the sizes of examples. Requires: ready().

@@ -1,5 +1,6 @@
 #include <xgrad/data/tables/row_task.hpp>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <mutex>
@@ -7,12 +8,9 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/ngram.hpp>
-#include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -27,43 +25,16 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
-/// The rows of a split. With a rate above 0, hides random tokens: different ones in each epoch for
-/// training rows, fixed ones for others.
-class RowDataset final : public Dataset {
- public:
-  RowDataset(Examples examples, Split split, double hidden, std::uint64_t seed)
-      : examples_(std::move(examples)),
-        fresh_(split == Split::train),
-        hidden_(hidden),
-        rng_(Rng(fresh_ ? seed : 0) / "masked" / to_string(split)) {}
-
-  std::size_t size() const override { return examples_->size(); }
-
-  Example get(std::uint64_t epoch, std::size_t index) const override {
-    Example example = examples_->get(index);
-    if (hidden_ == 0) return example;
-    const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
-    example.targets.assign(example.ids.size(), kIgnore);
-    // Always hidden, so that every row has a target.
-    const std::size_t one = own.below(example.ids.size(), 0);
-    for (std::size_t i = 0; i < example.ids.size(); ++i) {
-      if (i != one && own.uniform(i + 1) >= hidden_) continue;
-      example.targets[i] = example.ids[i];
-      example.ids[i] = kMaskId;
-    }
-    return example;
+// Hides random tokens at a rate above 0. One always, so that every row has a target.
+void hide(Example& example, double rate, const Rng& rng) {
+  std::vector<std::int32_t>& ids = example.ids;
+  example.targets.assign(ids.size(), kIgnore);
+  const std::size_t one = rng.below(ids.size(), 0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i != one && rng.uniform(i + 1) >= rate) continue;
+    example.targets[i] = std::exchange(ids[i], kMaskId);
   }
-
-  std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return examples_->length(index, shape);
-  }
-
- private:
-  Examples examples_;
-  bool fresh_;
-  double hidden_;
-  Rng rng_;
-};
+}
 
 class RowTask final : public Task {
  public:
@@ -76,15 +47,10 @@ class RowTask final : public Task {
   }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
-    const std::lock_guard lock(mutex_);
-    const Examples examples = examples_of(split);
-    const RowOptions& options = coder_.options();
-    const bool masked = options.labels == Labels::masked;
-    std::unique_ptr<Dataset> data =
-        std::make_unique<RowDataset>(examples, split, masked ? options.masked : 0, seed_);
-    if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
-    return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
-                           masked || options.labels == Labels::next);
+    return data_of(split, split == Split::train);
+  }
+  std::unique_ptr<Dataset> whole_training_set() const override {
+    return data_of(Split::train, /*with_unknown=*/false);
   }
 
   Example parse(const std::string& line) const override {
@@ -92,14 +58,18 @@ class RowTask final : public Task {
     return coder().parse(line);
   }
 
-  std::string learned() const override {
+  std::string vocabulary_and_scales() const override {
     const std::lock_guard lock(mutex_);
-    return all_learned();
+    VocabularyAndScales all = coder().vocabulary_and_scales();
+    all.files = files_;
+    return to_json(all);
   }
 
-  void adopt(const std::string& learned) override {
+  void adopt(const std::string& vocabulary_and_scales) override {
     const std::lock_guard lock(mutex_);
-    adopt_all(learned);
+    VocabularyAndScales all = vocabulary_and_scales_from_json(vocabulary_and_scales);
+    files_ = all.files;
+    coder_.adopt(std::move(all));
   }
 
   bool read_once(const Readers& readers) override {
@@ -111,12 +81,12 @@ class RowTask final : public Task {
 
   std::string token_text(std::int32_t id) const override {
     const std::lock_guard lock(mutex_);
-    const std::string& token = coder().learned().tokens.at(std::size_t(id));
+    const std::string& token = coder().vocabulary_and_scales().tokens.at(std::size_t(id));
     return coder_.options().tokens == TokenKind::characters ? token : " " + token;
   }
 
   std::vector<Rule> rules() const override {
-    if (source_.rules) return source_.rules(*whole_training_set(*this), *dataset(Split::test));
+    if (source_.rules) return source_.rules(*whole_training_set(), *dataset(Split::test));
     const TaskShape shape = this->shape();
     if (shape.next != NextToken::none) {
       return {ngram_rule(*this, shape.next == NextToken::character ? kMostContext : kMostWordGram)};
@@ -156,24 +126,53 @@ class RowTask final : public Task {
     return examples;
   }
 
-  std::string all_learned() const {
-    VocabularyAndScales all = coder().learned();
-    all.files = files_;
-    return to_json(all);
+  // The rows of a split. Hides random tokens, if they are to be found: different ones in each epoch
+  // for training rows, fixed ones for others. Then replaces some by kUnknown.
+  std::unique_ptr<Dataset> data_of(Split split, bool with_unknown) const {
+    const std::lock_guard lock(mutex_);
+    const Examples examples = examples_of(split);
+    const RowOptions& options = coder_.options();
+    const double hidden = options.labels == Labels::masked ? options.masked : 0;
+    const auto unknown = with_unknown ? unknown_rates(*examples) : std::vector<double>();
+    const bool fresh = split == Split::train;
+    const Rng masks = Rng(fresh ? seed_ : 0) / "masked" / to_string(split),
+              replacements = Rng(seed_) / "unknown";
+    return dataset_of(
+        examples->size(),
+        [=](std::uint64_t epoch, std::size_t index) {
+          Example example = examples->get(index);
+          if (hidden > 0) hide(example, hidden, masks / (fresh ? epoch : 0) / index);
+          if (unknown.empty()) return example;
+          const Rng own = replacements / epoch / index;
+          for (std::size_t i = 0; i < example.ids.size(); ++i) {
+            std::int32_t& id = example.ids[i];
+            if (own.uniform(i) < unknown[std::size_t(id)]) id = kUnknownId;
+          }
+          return example;
+        },
+        [=](std::size_t index, const TaskShape& shape) { return examples->length(index, shape); });
   }
 
-  void adopt_all(const std::string& learned) {
-    VocabularyAndScales all = vocabulary_and_scales_from_json(learned);
-    files_ = all.files;
-    coder_.adopt(std::move(all));
+  // The probability that a token becomes kUnknown, by its id. One that occurs n times has
+  // max(task.unknown, 1 / (2n)): unknown tokens resemble the rare ones.
+  std::vector<double> unknown_rates(const PackedExamples& examples) const {
+    const RowOptions& options = coder_.options();
+    if (options.unknown == 0 || coder_.vectors()) return {};
+    std::vector<double> rates(coder_.vocabulary_and_scales().tokens.size());  // first the counts
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      for (const std::int32_t id : examples.get(i).ids) ++rates[std::size_t(id)];
+    }
+    for (double& rate : rates) rate = std::max(options.unknown, 0.5 / std::max(rate, 1.0));
+    if (options.labels == Labels::masked || options.labels == Labels::next) rates[1] = 0;
+    return rates;
   }
 
   // What other processes need in order to use the examples of this one: a line for each split, and
-  // what was learned.
+  // vocabulary and scales.
   std::string share() const {
     std::string text;
     for (const Split split : kSplits) text += examples_of(split)->share() + '\n';
-    return text + all_learned();
+    return text + vocabulary_and_scales();
   }
 
   void use(const std::string& text) {
@@ -184,7 +183,7 @@ class RowTask final : public Task {
       own = std::make_shared<PackedExamples>(text.substr(begin, end - begin));
       begin = end + 1;
     }
-    adopt_all(text.substr(begin));
+    adopt(text.substr(begin));
     examples_ = std::move(examples);
   }
 
@@ -200,19 +199,11 @@ class RowTask final : public Task {
     return coder_;
   }
 
-  // Counts each token, by id.
-  std::vector<std::size_t> count_tokens(const PackedExamples& examples) const {
-    std::vector<std::size_t> counts(coder_.learned().tokens.size());
-    for (std::size_t i = 0; i < examples.size(); ++i) {
-      for (const std::int32_t id : examples.get(i).ids) ++counts[std::size_t(id)];
-    }
-    return counts;
-  }
-
   void encode_training_rows(const Rows& rows) const {
     Encoded of =
         encode(rows, [&](const Table& block, std::size_t row) { return owner(block, row); });
-    check<DataError>(of.fingerprint == coder_.learned().fingerprint, of.file, kChanged);
+    check<DataError>(of.fingerprint == coder_.vocabulary_and_scales().fingerprint, of.file,
+                     kChanged);
     for (const Split split : kSplits) {
       if (split != Split::train && source_.has_own(split)) continue;
       check<DataError>(of.splits[std::size_t(split)].rows > 0, of.file, ": none of its ", of.rows,
@@ -267,7 +258,7 @@ class RowTask final : public Task {
   RowSource source_;
   mutable RowCoder coder_;
   std::uint64_t seed_;
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;
   mutable std::array<Examples, 3> examples_;
   // Fingerprints of files read for splits of their own.
   mutable std::map<std::string, std::uint64_t> files_;
@@ -278,6 +269,17 @@ class RowTask final : public Task {
 Split split_of_key(const std::string& key) {
   const std::uint64_t bucket = stable_hash(key) % 10;
   return bucket == 0 ? Split::test : bucket == 1 ? Split::validation : Split::train;
+}
+
+OptionSpec unknown_option() {
+  return {.name = "unknown",
+          .fallback = 0.01,
+          .help =
+              "Minimum probability of replacing a training token by <unk>, so that <unk> is "
+              "trained. A token that occurs n times has probability 1/(2n) if that is higher. 0: "
+              "no token is replaced.",
+          .min = 0,
+          .max = 0.5};
 }
 
 std::unique_ptr<Task> row_task(RowSource source, RowOptions options, std::uint64_t seed) {

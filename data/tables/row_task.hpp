@@ -32,6 +32,9 @@ struct RowSource {
 /// Returns the split of a key, by a hash: a tenth of all keys each to test and validation.
 Split split_of_key(const std::string& key);
 
+/// The option `unknown`: RowOptions::unknown, 0.01 by default; 0 replaces nothing.
+OptionSpec unknown_option();
+
 /// Makes a task from rows. Its methods throw DataError.
 std::unique_ptr<Task> row_task(RowSource source, RowOptions options, std::uint64_t seed);
 

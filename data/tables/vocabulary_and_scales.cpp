@@ -1,7 +1,4 @@
-// RowCoder::learn(), which collects statistics of the training rows in one pass over all rows, and
-// the statistics as JSON.
-#include <xgrad/data/tables/vocabulary_and_scales.hpp>
-
+// RowCoder::learn(), which collects VocabularyAndScales in one pass over all rows, and their JSON.
 #include <algorithm>
 #include <cmath>
 #include <exception>

@@ -4,21 +4,18 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
-namespace {
-
 template <class Names>
-OptionSpec choice(const char* name, const char* help, const Names& choices) {
+static OptionSpec choice(const char* name, const char* help, const Names& choices) {
   return {.name = name,
           .fallback = std::string(choices[0]),
           .help = help,
           .choices = {choices.begin(), choices.end()}};
 }
 
-std::vector<OptionSpec> option_table() {
+static std::vector<OptionSpec> option_table() {
   return {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
@@ -62,7 +59,7 @@ std::vector<OptionSpec> option_table() {
 }
 
 /// Splits a list of column names, such as "height, width".
-std::vector<std::string> column_names(const std::string& text) {
+static std::vector<std::string> column_names(const std::string& text) {
   std::vector<std::string> names;
   std::istringstream parts(text + ",");
   for (std::string name; std::getline(parts, name, ',');) {
@@ -74,7 +71,7 @@ std::vector<std::string> column_names(const std::string& text) {
   return names;
 }
 
-void check_options(const RowOptions& row) {
+static void check_options(const RowOptions& row) {
   const bool numbers = row.tokens == TokenKind::numbers;
   check<ConfigError>(numbers || row.inputs.size() == 1,
                      "task.input: several columns need task.tokens = \"numbers\"");
@@ -95,7 +92,7 @@ void check_options(const RowOptions& row) {
       "task.longer: graphs cannot be cut, because their edges may join the tokens cut off");
 }
 
-RowOptions row_options(const Options& options) {
+static RowOptions row_options(const Options& options) {
   RowOptions row{.inputs = column_names(get_string(options, "input")),
                  .target = get_string(options, "target"),
                  .edges = get_string(options, "edges"),
@@ -112,7 +109,7 @@ RowOptions row_options(const Options& options) {
   return row;
 }
 
-std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
+static std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
   RowOptions row = row_options(options);
   RowSource source;
   source.task = "files";
@@ -132,8 +129,6 @@ std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
   };
   return row_task(std::move(source), std::move(row), seed);
 }
-
-}  // namespace
 
 TaskEntry files_task() {
   return {.name = "files",

@@ -4,14 +4,10 @@
 
 namespace xgrad {
 
-namespace {
-
-std::size_t width(const std::string& text) {
+static std::size_t width(const std::string& text) {
   return std::size_t(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
-
-}  // namespace
 
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<Align>& align, const std::string& indentation) {

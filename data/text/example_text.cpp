@@ -12,12 +12,10 @@
 
 namespace xgrad {
 
-namespace {
-
 constexpr std::size_t kMostSuggested = 20;
 
-std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
-                                      const std::vector<std::string>& names) {
+static std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
+                                             const std::vector<std::string>& names) {
   std::vector<std::int32_t> ids;
   for (const std::string_view word : words(line)) {
     const auto found = std::find(names.begin(), names.end(), word);
@@ -34,25 +32,23 @@ std::vector<std::int32_t> parse_names(const std::string& task, const std::string
 }
 
 template <class Value, class Name>
-std::string joined_by(const std::vector<Value>& values, const Name& name) {
+static std::string joined_by(const std::vector<Value>& values, const Name& name) {
   std::string text;
   for (const Value& value : values) text += (text.empty() ? "" : " ") + name(value);
   return text;
 }
 
 // The shortest text that reads back as the same number.
-std::string number_text(float x) {
+static std::string number_text(float x) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), x).ptr};
 }
 
-std::string edges_text(const Edges& edges) {
+static std::string edges_text(const Edges& edges) {
   return joined_by(edges, [](const Edges::value_type& edge) {
     return std::to_string(edge.first) + "-" + std::to_string(edge.second);
   });
 }
-
-}  // namespace
 
 std::optional<Edges::value_type> parse_edge(std::string_view word) {
   const std::size_t dash = word.find('-', 1);  // a first dash is a sign

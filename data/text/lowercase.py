@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of lowercase.cpp from Python's Unicode data: each capital letter with its one small letter.
+"""Writes the tables of lowercase.cpp from Python's Unicode data: each capital letter with its one small letter.
 
     data/text/lowercase.py && clang-format -i data/text/lowercase.cpp
 """
@@ -15,19 +15,21 @@ def capitals():
     return {c: s for c, s in small.items() if s != c}
 
 
-def ranges():
-    rows = []  # first, last, step, to_small
-    for c, small in capitals().items():
-        if rows:
-            first, last, step, to_small = rows[-1]
-            if small - c == to_small and (c - last == step or (first == last and c - last == 2)):
-                rows[-1] = (first, c, c - last, to_small)
-                continue
-        rows.append((c, c, 1, small - c))
+def runs(letters, step):
+    """[first, count, distance to the small letter] of capital letters that are `step` apart."""
+    rows = []
+    for c, small in letters:
+        if rows and c == rows[-1][0] + step * rows[-1][1] and small - c == rows[-1][2]:
+            rows[-1][1] += 1
+        else:
+            rows.append([c, 1, small - c])
     return rows
 
 
 if __name__ == "__main__":
-    table = "".join(f"{{0x{first:X}, 0x{last:X}, {step}, {to_small}}}, " for first, last, step, to_small in ranges())
-    text = re.sub(r"(kCapitals\[\] = \{).*?(\};)", lambda found: found[1] + table[:-2] + found[2], SOURCE.read_text(), flags=re.DOTALL)
+    letters, text = capitals().items(), SOURCE.read_text()
+    tables = {"kCapitals": [f"{{0x{first:X}, {count}, {to_small}}}" for first, count, to_small in runs(((c, s) for c, s in letters if s != c + 1), 1)],
+              "kPairs": [f"{{0x{first:X}, {count}}}" for first, count, _ in runs(((c, s) for c, s in letters if s == c + 1), 2)]}
+    for name, rows in tables.items():
+        text = re.sub(rf"({name}\[\] = \{{).*?(\}};)", lambda found: found[1] + ", ".join(rows) + found[2], text, flags=re.DOTALL)
     SOURCE.write_text(text)

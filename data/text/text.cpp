@@ -11,14 +11,12 @@
 
 namespace xgrad {
 
-namespace {
-
-constexpr bool is_space(char c) {
+static constexpr bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');  // \t \n \v \f \r
 }
 
 /// Returns the length of the ASCII prefix, rounded down to a multiple of eight bytes.
-std::size_t ascii_prefix(std::string_view text) {
+static std::size_t ascii_prefix(std::string_view text) {
   std::size_t at = 0;
   for (std::uint64_t eight = 0; at + sizeof eight <= text.size(); at += sizeof eight) {
     std::memcpy(&eight, text.data() + at, sizeof eight);
@@ -27,11 +25,9 @@ std::size_t ascii_prefix(std::string_view text) {
   return at;
 }
 
-unsigned byte(std::string_view text, std::size_t at) {
+static unsigned byte(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
 }
-
-}  // namespace
 
 // Follows the table of RFC 3629.
 std::size_t character_length(std::string_view text) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {

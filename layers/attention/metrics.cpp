@@ -4,7 +4,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -99,8 +98,8 @@ Variable<T> HeadDiversity<T>::mean() const {
   return scale(total, 1 / T(penalties_.size()));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                          \
-  template Variable<T> head_diversity_penalty(const Variable<T>&, const SharedMask&); \
+#define XGRAD_INSTANTIATE(T)                                              \
+  template decltype(head_diversity_penalty<T>) head_diversity_penalty<T>; \
   template class HeadDiversity<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

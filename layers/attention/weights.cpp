@@ -4,7 +4,6 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -61,21 +60,11 @@ Variable<T> hidden(const Mask& seen) {
 
 template <class T>
 Variable<T> activate(const Variable<T>& scores, AttentionActivation activation) {
-  switch (activation) {
-    case AttentionActivation::softmax:
-      return softmax(scores);
-    case AttentionActivation::relu:
-      return relu(scores);
-    case AttentionActivation::squared_relu: {
-      const Variable<T> y = relu(scores);
-      return mul(y, y);
-    }
-    case AttentionActivation::sigmoid:
-      return sigmoid(scores);
-    case AttentionActivation::sparsemax:
-      break;
-  }
-  return sparsemax(scores);
+  if (activation == AttentionActivation::softmax) return softmax(scores);
+  if (activation == AttentionActivation::sigmoid) return sigmoid(scores);
+  if (activation == AttentionActivation::sparsemax) return sparsemax(scores);
+  const Variable<T> y = relu(scores);
+  return activation == AttentionActivation::relu ? y : mul(y, y);
 }
 
 bool hides(const AttentionOptions& options) {
@@ -86,16 +75,9 @@ bool hides(const AttentionOptions& options) {
 
 double score_factor(const AttentionWeightOptions& weights, std::optional<double> scale,
                     std::size_t head_dim) {
-  const double d = double(head_dim);
-  switch (weights.score) {
-    case Score::dot:
-      return scale.value_or(1 / std::sqrt(d)) / weights.temperature;
-    case Score::cosine:
-      return scale.value_or(std::sqrt(d)) / d / weights.temperature;
-    case Score::additive:
-      break;
-  }
-  return scale.value_or(1) / weights.temperature;
+  const bool dot = weights.score == Score::dot, cosine = weights.score == Score::cosine;
+  const double d = double(head_dim), usual = dot ? 1 / std::sqrt(d) : cosine ? std::sqrt(d) : 1;
+  return scale.value_or(usual) / (cosine ? d : 1) / weights.temperature;
 }
 
 bool is_fused(const AttentionWeightOptions& weights) {
@@ -148,13 +130,9 @@ Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Vari
   return attention(query, normalize ? normalized(k, options.heads) : k, v, options, bias);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
-  template Variable<T> attention_weights(                                                         \
-      const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,                      \
-      const AttentionOptions&, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&); \
-  template Variable<T> attend_values(                                                             \
-      const Variable<T>&, const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,  \
-      AttentionOptions, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template decltype(attention_weights<T>) attention_weights<T>; \
+  template decltype(attend_values<T>) attend_values<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,7 +1,6 @@
 #include <xgrad/layers/models/encoder.hpp>
 
 #include <xgrad/autograd/recompute.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -199,13 +198,11 @@ std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std
 
 #define XGRAD_INSTANTIATE(T)                                                                  \
   template class Decoding<T>;                                                                 \
-  template std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>&,                \
-                                                      const ModelInput<T>&);                  \
+  template decltype(without_cache<T>) without_cache<T>;                                       \
   template std::unique_ptr<Decoding<T>> SequenceModel<T>::decode(const ModelInput<T>&) const; \
-  template std::vector<double> log_probabilities(const T*, std::size_t);                      \
-  template std::vector<Generated<T>> generate(Decoding<T>&, std::int32_t, std::size_t);       \
-  template std::vector<Hypothesis> beam_search(Decoding<T>&, std::int32_t, std::size_t,       \
-                                               const BeamOptions&);
+  template decltype(log_probabilities<T>) log_probabilities<T>;                               \
+  template decltype(generate<T>) generate<T>;                                                 \
+  template decltype(beam_search<T>) beam_search<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

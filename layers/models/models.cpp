@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/models/generate.hpp>
 
 namespace xgrad {

@@ -1,25 +1,20 @@
 #include <xgrad/python/src/arrays.hpp>
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace nb = nanobind;
 
 namespace xgrad::python {
 
-namespace {
-
-std::string text_of(nb::handle object) {
+static std::string text_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object));
 }
 
 // The array in row-major order with aligned elements of this dtype: itself if it is so already.
-nb::object in_order(nb::handle array, const char* dtype) {
+static nb::object in_order(nb::handle array, const char* dtype) {
   return nb::module_::import_("numpy").attr("require")(array, dtype, "CA");
 }
 
@@ -27,7 +22,7 @@ template <class T>
 using View = nb::ndarray<const T, nb::c_contig>;
 
 template <class T>
-Shape shape_of(const View<T>& view) {
+static Shape shape_of(const View<T>& view) {
   Shape shape(view.ndim());
   for (std::size_t i = 0; i < view.ndim(); ++i) shape[i] = view.shape(i);
   return shape;
@@ -35,7 +30,7 @@ Shape shape_of(const View<T>& view) {
 
 // Copies the elements of an array of this dtype, which holds S.
 template <class T, class S>
-Tensor<T> copied(nb::handle array, const char* dtype) {
+static Tensor<T> copied(nb::handle array, const char* dtype) {
   const auto view = nb::cast<View<S>>(in_order(array, dtype));
   Tensor<T> result = empty<T>(shape_of(view));
   std::transform(view.data(), view.data() + result.size(), result.data(),
@@ -44,19 +39,17 @@ Tensor<T> copied(nb::handle array, const char* dtype) {
 }
 
 // The character by which NumPy calls a kind of elements: b, i, u, f ...
-char kind_of(nb::handle array) {
+static char kind_of(nb::handle array) {
   return nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
 }
 
 // numpy.asarray(value), whose elements must be of one of these kinds.
-nb::object array_of(nb::handle value, std::string_view kinds, const char* expected) {
+static nb::object array_of(nb::handle value, std::string_view kinds, const char* expected) {
   const nb::object array = as_array(value);
   if (kinds.find(kind_of(array)) != kinds.npos) return array;
   throw nb::type_error(
       ("expected " + std::string(expected) + ", got " + text_of(array.attr("dtype"))).c_str());
 }
-
-}  // namespace
 
 nb::object as_array(nb::handle value) {
   return nb::module_::import_("numpy").attr("asarray")(value);

@@ -13,7 +13,6 @@
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace nb = nanobind;

@@ -8,7 +8,6 @@
 #include <shared_mutex>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/version.hpp>
@@ -91,8 +90,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // threads that wait for the end of the process keep objects
   m.attr("__version__") = xgrad::kVersion;
   nb::register_exception_translator(&translate);
-  auto variable = add_variable(m);
-  add_ops(m, variable);
+  add_variable(m);
   add_model(m);
   add_runs(m);
 }

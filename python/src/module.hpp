@@ -6,8 +6,6 @@
 
 namespace xgrad::python {
 
-struct Var;
-
 /// Gives the interpreter lock away for its lifetime.
 ///
 /// An interpreter that ends kills a thread that asks for its lock, which C++ cannot survive. So
@@ -28,12 +26,10 @@ void leave();
 /// Whether leave() has been called.
 bool leaving();
 
-/// Adds Variable, no_grad, grad_enabled and Rng to the module.
-nanobind::class_<Var> add_variable(nanobind::module_& m);
+/// Adds Variable, no_grad, grad_enabled, Rng and the ops to the module.
+void add_variable(nanobind::module_& m);
 /// Adds the functions of ops.hpp; op_table.py writes it.
 void add_functions(nanobind::module_& m);
-/// Adds the ops, and the operators of Variable.
-void add_ops(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds Model and Prediction.
 void add_model(nanobind::module_& m);
 /// Adds Step, and the functions of xgrad/runs.py that train, resume, sweep and check gradients.

@@ -138,19 +138,14 @@ void add_runs(nb::module_& m) {
   m.def("_sweep", sweep, "file"_a, "overrides"_a, "over"_a, "out"_a, "jobs"_a, "program"_a,
         "quiet"_a);
   m.def(
-      "_report",
-      [](const std::string& run) {
-        const Unlocked unlocked;
-        return report_html({run});
-      },
-      "run"_a);
+      "_report", [](const std::string& run) { return report_html({run}); }, "run"_a,
+      nb::call_guard<Unlocked>());
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {
-        const Unlocked unlocked;
         return to_json(certify(config_of(file, overrides)));
       },
-      "file"_a, "overrides"_a);
+      "file"_a, "overrides"_a, nb::call_guard<Unlocked>());
 }
 
 }  // namespace xgrad::python

@@ -1,5 +1,5 @@
-// Variable, no_grad and Rng.
-#include <nanobind/stl/string.h>
+// Variable with its operators, no_grad, Rng, and the options of attention. The functions of ops.hpp
+// are defined by op_table.py.
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
@@ -10,9 +10,8 @@
 #include <vector>
 
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/random.hpp>
+#include <xgrad/autograd/operators.hpp>
 #include <xgrad/python/src/arrays.hpp>
-#include <xgrad/python/src/module.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,12 +20,13 @@ namespace xgrad::python {
 
 namespace {
 
-// Held while nodes are written, which the graphs of several threads may share. Recursive, since
-// the release of an array may call Python.
-std::recursive_mutex& graphs() {
-  static std::recursive_mutex mutex;
-  return mutex;
-}
+// Lives while nodes are written, which the graphs of several threads may share. The mutex is
+// recursive, since the release of an array may call Python.
+struct GraphLock {
+  static inline std::recursive_mutex mutex;
+  const Unlocked unlocked = {};
+  const std::lock_guard<std::recursive_mutex> lock{mutex};
+};
 
 template <class T>
 Variable<T> leaf_of(std::shared_ptr<Versioned<T>> value, bool requires_grad) {
@@ -61,10 +61,8 @@ void set_value(Var& var, nb::handle value) {
 nb::object grad_of(const Var& var) {
   return var.visit([]<class T>(const Variable<T> x) -> nb::object {
     std::shared_ptr<const Tensor<T>> gradient;
-    {
-      const Unlocked unlocked;
-      const std::lock_guard lock(graphs());
-      if (x.has_grad()) gradient = std::make_shared<const Tensor<T>>(x.grad());
+    if (const GraphLock lock; x.has_grad()) {
+      gradient = std::make_shared<const Tensor<T>>(x.grad());
     }
     return gradient ? to_numpy<T>(std::move(gradient)) : nb::none();
   });
@@ -72,8 +70,7 @@ nb::object grad_of(const Var& var) {
 
 void zero_grad(const Var& var) {
   var.visit([](const auto x) {
-    const Unlocked unlocked;
-    const std::lock_guard lock(graphs());
+    const GraphLock lock;
     x.zero_grad();
   });
 }
@@ -90,20 +87,11 @@ nb::object array_of(const Var& var, nb::handle dtype, nb::handle copy) {
   return value.attr("astype")(same ? own : nb::borrow(dtype));
 }
 
-nb::tuple shape_of(const Var& var) {
-  return var.visit([](const auto& x) {
-    nb::list sizes;
-    for (const std::size_t size : x.shape()) sizes.append(size);
-    return nb::tuple(sizes);
-  });
-}
-
 void backward(const Var& var, nb::handle gradient, bool retain_graph) {
   var.visit([&]<class T>(const Variable<T> x) {
     std::optional<Tensor<T>> dy;  // a copy, in which ops may work
     if (!gradient.is_none()) dy = *to_value<T>(gradient);
-    const Unlocked unlocked;
-    const std::lock_guard lock(graphs());
+    const GraphLock lock;
     dy ? x.backward(std::move(*dy), retain_graph) : x.backward(retain_graph);
   });
 }
@@ -168,8 +156,9 @@ void add_properties(nb::class_<Var>& variable) {
       .def_prop_ro(
           "grad", &grad_of, nb::sig("def grad(self) -> numpy.ndarray | None"),
           "A copy of the gradient of a leaf, of the shape of its value; None if none has arrived.")
-      .def_prop_ro("shape", &shape_of, nb::sig("def shape(self) -> tuple[int, ...]"),
-                   "The sizes of the axes.")
+      .def_prop_ro(
+          "shape", [](const Var& var) { return value_of(var).attr("shape"); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "The sizes of the axes.")
       .def_prop_ro(
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
@@ -198,9 +187,65 @@ void add_methods(nb::class_<Var>& variable) {
       .def("__repr__", &repr);
 }
 
+void add_attention_options(nb::module_& m) {
+  nb::class_<AttentionOptions>(
+      m, "AttentionOptions",
+      "Options of attention(): `heads`; `scale`, default 1/sqrt(d_head); `key_mask` (B, M), 1 = "
+      "may be attended to; "
+      "`mask` (B, N, M), likewise for each query; `causal`: query i sees the keys 0 ... i only; "
+      "`exclude_self`: query "
+      "i does not see key i; `p`, `rng` and `first_sample` of dropout on the probabilities.")
+      .def(
+          "__init__",
+          [](AttentionOptions* made, std::size_t heads, std::optional<double> scale,
+             const OptionalMaskOperand& key_mask, const OptionalMaskOperand& mask, bool causal,
+             bool exclude_self, double p, std::optional<Rng> rng, std::uint32_t first) {
+            new (made) AttentionOptions{
+                .heads = heads,
+                .scale = scale,
+                .masks = {to_shared_mask(key_mask.object), to_shared_mask(mask.object)},
+                .causal = causal,
+                .exclude_self = exclude_self,
+                .dropout = {p, rng, first}};
+          },
+          "heads"_a = 1, "scale"_a = nb::none(), "key_mask"_a = nb::none(), "mask"_a = nb::none(),
+          "causal"_a = false, "exclude_self"_a = false, "p"_a = 0.0, "rng"_a = nb::none(),
+          "first_sample"_a = 0);
+}
+
+// Python passes the Variable first, to reflected operators too.
+void add_operators(nb::class_<Var>& variable) {
+  const auto binary = [&](const std::string& name, const char* function, auto f) {
+    const std::string doc = function + std::string("(a, b)");
+    const auto op = [f](const Operand& a, const Operand& b) {
+      const auto make = [&]<class T>() {
+        return [f, x = to_variable<T>(a.object), y = to_variable<T>(b.object)] { return f(x, y); };
+      };
+      return call(make, a, b);
+    };
+    variable.def(("__" + name + "__").c_str(), op, doc.c_str(), nb::is_operator());
+    variable.def(("__r" + name + "__").c_str(),
+                 [op](const Operand& b, const Operand& a) { return op(a, b); }, doc.c_str(),
+                 nb::is_operator());
+  };
+  binary("add", "add", [](const auto& a, const auto& b) { return a + b; });
+  binary("sub", "sub", [](const auto& a, const auto& b) { return a - b; });
+  binary("mul", "mul", [](const auto& a, const auto& b) { return a * b; });
+  binary("truediv", "div", [](const auto& a, const auto& b) { return a / b; });
+  binary("pow", "pow", [](const auto& a, const auto& b) { return pow(a, b); });
+  binary("matmul", "matmul", [](const auto& a, const auto& b) { return matmul(a, b); });
+  variable.def(
+      "__neg__",
+      [](const Operand& a) {
+        const auto make = [&]<class T>() { return [x = to_variable<T>(a.object)] { return -x; }; };
+        return call(make, a);
+      },
+      "scale(x, -1)", nb::is_operator());
+}
+
 }  // namespace
 
-nb::class_<Var> add_variable(nb::module_& m) {
+void add_variable(nb::module_& m) {
   nb::class_<Var> variable(
       m, "Variable",
       "An array with the graph of ops that computed it, of float32 or float64 as the array that it "
@@ -212,7 +257,9 @@ nb::class_<Var> add_variable(nb::module_& m) {
   variable.attr("__array_ufunc__") = nb::none();
   add_no_grad(m);
   add_rng(m);
-  return variable;
+  add_attention_options(m);
+  add_functions(m);
+  add_operators(variable);
 }
 
 }  // namespace xgrad::python

@@ -4,8 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 
 #include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
@@ -20,6 +20,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeader = 65536;
 constexpr std::size_t kMostRank = 32;
 constexpr std::size_t kAlignment = 64;  // alignment of the values in the file
+constexpr const char* kNoHeader = "its npy header is not one that NumPy writes";
 
 /// The type of a tensor's values; a byte is of a mask.
 template <class T>
@@ -28,68 +29,34 @@ constexpr const char* kDescr = std::is_integral_v<T> ? sizeof(T) == 1 ? "|b1" : 
                                                      : "<f8";
 
 std::string tuple(const Shape& shape) {
-  std::string text = "(";
-  for (const std::size_t extent : shape) text += std::to_string(extent) + ", ";
-  if (shape.size() > 1) text.resize(text.size() - 2);
-  if (shape.size() == 1) text.pop_back();  // "(3,)"
-  return text + ")";
+  return shape.size() == 1 ? "(" + std::to_string(shape[0]) + ",)" : to_string(shape);
 }
 
 struct Header {
   std::string descr;
-  bool fortran = false;
+  bool fortran;
   std::vector<std::size_t> shape;
 };
 
-/// Parses the dictionary literal of a header, and no other Python.
-Header parse_literal(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
-  std::string_view rest = text;
-  const auto require = [](bool ok) {
-    check<FormatError>(ok, "its npy header is not one that NumPy writes");
-  };
-  const auto take = [&](std::string_view word) {
-    const bool next = rest.starts_with(word);
-    rest.remove_prefix(next ? word.size() : 0);
-    return next;
-  };
-  const auto string = [&] {
-    const std::size_t end = rest.find('\'', 1);
-    require(rest.starts_with('\'') && end != std::string_view::npos);
-    const std::string value(rest.substr(1, end - 1));
-    rest.remove_prefix(end + 1);
-    return value;
-  };
-  // Items with commas between them, and perhaps one behind the last.
-  const auto list = [&](const char* open, const char* close, const auto& item) {
-    require(take(open));
-    for (bool more = true; !take(close); more = take(",")) {
-      require(more);
-      item();
-    }
-  };
-  Header header;
-  std::set<std::string> keys;
-  list("{", "}", [&] {
-    const std::string key = string();
-    require(keys.insert(key).second && take(":"));
-    if (key == "descr") {
-      header.descr = string();
-    } else if (key == "fortran_order") {
-      header.fortran = take("True");
-      require(header.fortran || take("False"));
-    } else {
-      require(key == "shape");
-      list("(", ")", [&] {
-        const char* end = rest.data() + rest.size();
-        const auto [next, error] = std::from_chars(rest.data(), end, header.shape.emplace_back());
-        require(error == std::errc());
-        rest = {next, end};
-      });
-    }
-  });
-  require(rest.empty() && keys.size() == 3);
-  return header;
+/// Parses the dictionary literal of a header, written as JSON.
+Header parse_literal(std::string_view literal) try {
+  check<FormatError>(literal.find_first_of("[]\"") == std::string_view::npos, kNoHeader);
+  std::string json;
+  for (const char c : literal) {
+    if (c == ' ' || c == '\n') continue;
+    if ((c == ')' || c == '}') && json.ends_with(',')) json.pop_back();
+    const std::size_t other = std::string_view("'()TF").find(c);  // True and False begin so
+    json += other == std::string_view::npos ? c : "\"[]tf"[other];
+  }
+  const auto header = nlohmann::json::parse(json);
+  const auto& shape = header.at("shape");
+  const bool fits =
+      header.size() == 3 && shape.is_array() &&
+      std::ranges::all_of(shape, [](const auto& n) { return n.is_number_unsigned(); });
+  check<FormatError>(fits, kNoHeader);
+  return {header.at("descr"), header.at("fortran_order"), shape};
+} catch (const nlohmann::json::exception&) {
+  detail::fail<FormatError>(kNoHeader);
 }
 
 template <class Stored>
@@ -146,7 +113,7 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   const std::uint64_t length = little_endian(bytes, 8, digits);
   check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
                      "the file is cut off in its header");
-  const Header header = parse_literal(std::string(bytes.substr(begin, length)));
+  const Header header = parse_literal(bytes.substr(begin, length));
   check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(),
                      " axes, must have at most ", kMostRank);
   Layout layout{.extents = header.shape, .fortran = header.fortran, .begin = begin + length};

@@ -121,14 +121,12 @@ std::uint64_t needed_bytes(const Entry& entry) {
   const bool single = entry.dtype == "F32";
   check<FormatError>(single || entry.dtype == "F64", entry.name, ": its dtype is ", entry.dtype,
                      "; F32 and F64 can be read");
-  std::int64_t bytes = single ? sizeof(float) : sizeof(double);
-  bool fits = true, empty = false;
-  for (const std::uint64_t extent : entry.shape) {
-    empty = empty || extent == 0;
-    fits = fits && !__builtin_mul_overflow(bytes, std::max<std::uint64_t>(extent, 1), &bytes);
-  }
-  check<FormatError>(fits, entry.name, ": its shape needs more bytes than can be counted");
-  return empty ? 0 : std::uint64_t(bytes);
+  std::vector<std::uint64_t> extents = entry.shape;
+  const bool empty = std::erase(extents, 0) > 0;
+  const auto bytes = product(extents, single ? sizeof(float) : sizeof(double));
+  check<FormatError>(bytes && std::int64_t(*bytes) >= 0, entry.name,
+                     ": its shape needs more bytes than can be counted");
+  return empty ? 0 : *bytes;
 }
 
 /// Checks that every byte of the data belongs to exactly one tensor, and that sizes are right.

@@ -3,8 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
+#include <exception>
 
 namespace xgrad {
 
@@ -32,15 +31,10 @@ bool InputFile::has_changed() const {
 
 std::string InputFile::read(std::uint64_t from, std::size_t size) const {
   std::string bytes;
-  const auto fail = [&] {
-    detail::fail<IoError>(path_, ": does not fit into memory: ", size, " bytes");
-  };
   try {
     bytes.resize(size);
-  } catch (const std::bad_alloc&) {
-    fail();
-  } catch (const std::length_error&) {
-    fail();
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    detail::fail<IoError>(path_, ": does not fit into memory: ", size, " bytes");
   }
   read(from, size, bytes.data());
   return bytes;

@@ -36,13 +36,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Signals that are for the parent alone.
+constexpr int kOfParent[] = {SIGINT, SIGTERM, SIGUSR1};
+
 // First byte of the answer.
 constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
 
-// Prefixes of errors. The file is to blame for what the process did, but not for what was done to
-// it.
-constexpr const char* kMalicious = "is damaged, or made to deceive: the process that read it ";
-constexpr const char* kUnread = "could not be read: the process that read it ";
+// Errors. The file is to blame for what the process did, but not for what was done to it.
+std::string malicious(const std::string& what) {
+  return "is damaged, or made to deceive: the process that read it " + what;
+}
+std::string unread(const std::string& what) {
+  return "could not be read: the process that read it " + what;
+}
+std::string took_longer(rlim_t seconds) {
+  return unread("took longer than " + std::to_string(seconds) + " s");
+}
 
 #if defined(__x86_64__)
 constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
@@ -129,8 +138,7 @@ void answer(int pipe, char kind, std::string_view text) try {
   // libzip asks for local time, for which libc would otherwise open a file.
   ::setenv("TZ", "UTC0", 1);
   ::tzset();
-  // These signals are for the parent.
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
+  for (const int signal : kOfParent) ::signal(signal, SIG_IGN);
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV, SIGBUS}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
   const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
@@ -157,14 +165,6 @@ void answer(int pipe, char kind, std::string_view text) try {
   ::_exit(0);
 }
 
-[[noreturn]] void fail_io(const char* doing) {
-  detail::fail<IoError>("cannot ", doing, ": ", std::strerror(errno));
-}
-
-std::string took_longer(rlim_t seconds) {
-  return kUnread + ("took longer than " + std::to_string(seconds)) + " s";
-}
-
 /// Reads the pipe until it is closed. Returns why the answer is incomplete, or an empty string.
 std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   const auto late = Clock::now() + std::chrono::seconds(limits.seconds);
@@ -172,9 +172,8 @@ std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - Clock::now()).count();
     if (left <= 0) return took_longer(limits.seconds);
-    if (text.size() > limits.result + 1) {
-      return std::string(kMalicious) + "gave more than the file can hold";
-    }
+    const bool excessive = text.size() > limits.result + 1;
+    if (excessive) return malicious("gave more than the file can hold");
     pollfd ready{pipe, POLLIN, 0};
     if (::poll(&ready, 1, int(left)) <= 0) continue;  // timeout or a signal
     const ssize_t n = ::read(pipe, chunk.data(), chunk.size());
@@ -187,7 +186,7 @@ std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
 std::string why(int status, const rusage& used, const IsolatedLimits& limits) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGSYS) {
-    return std::string(kMalicious) + "made a system call that reading does not need";
+    return malicious("made a system call that reading does not need");
   }
   // If this process's own limit leaves no extra second, the kernel sends SIGKILL instead of
   // SIGXCPU. It counts whole ticks, so on a busy machine `used` is well below the limit.
@@ -199,25 +198,20 @@ std::string why(int status, const rusage& used, const IsolatedLimits& limits) {
     return took_longer(seconds);
   }
   if (signal == SIGKILL) {
-    return kUnread +
-           ("was killed (SIGKILL) while it held " + std::to_string(used.ru_maxrss / 1024)) +
-           " MiB; the system does so when memory runs out";
+    return unread("was killed (SIGKILL) while it held " + std::to_string(used.ru_maxrss / 1024) +
+                  " MiB; the system does so when memory runs out");
   }
-  return kMalicious +
-         (signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
+  return malicious(signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
 }
 
 std::string isolating_program;
 
-/// Starts the program with the bytes as its standard input and the pipe as its output. Signals that
-/// are for this process alone stay blocked in it.
+/// Starts the program with the bytes as its standard input and the pipe as its output. Signals of
+/// the parent stay blocked in it.
 pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pipe) {
-  std::vector<std::string> words = {"xgrad",
-                                    kIsolatedWork,
-                                    named.name,
-                                    std::to_string(limits.memory),
-                                    std::to_string(limits.seconds),
-                                    std::to_string(named.bytes.size())};
+  std::vector<std::string> words = {"xgrad", kIsolatedWork, named.name};
+  for (const std::size_t number : {limits.memory, std::size_t(limits.seconds), named.bytes.size()})
+    words.push_back(std::to_string(number));
   words.insert(words.end(), named.words.begin(), named.words.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -231,7 +225,7 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   ::posix_spawnattr_init(&attributes);
   sigset_t blocked;
   ::sigemptyset(&blocked);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::sigaddset(&blocked, signal);
+  for (const int signal : kOfParent) ::sigaddset(&blocked, signal);
   ::posix_spawnattr_setsigmask(&attributes, &blocked);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
@@ -246,16 +240,15 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
 /// Runs a child that `start` starts with the pipe for its answer, and reads that.
 Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLimits& limits) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail_io("make a pipe");
-  const pid_t child = start(ends[1]);
-  ::close(ends[1]);
-  if (child < 0) {
-    ::close(ends[0]);
-    fail_io("start a process");
-  }
+  const bool made = ::pipe2(ends, O_CLOEXEC) == 0;
+  check<IoError>(made, "cannot make a pipe: ", std::strerror(errno));
+  const detail::Descriptor here(ends[0]);
+  detail::Descriptor there(ends[1]);
+  const pid_t child = start(there);
+  check<IoError>(child > 0, "cannot start a process: ", std::strerror(errno));
+  there.close("the pipe");
   std::string text;
-  std::string fault = listen(ends[0], limits, text);
-  ::close(ends[0]);
+  std::string fault = listen(here, limits, text);
   if (!fault.empty()) ::kill(child, SIGKILL);
   int status = 0;
   rusage used{};

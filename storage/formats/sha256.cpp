@@ -42,18 +42,6 @@ Sha256 Sha256Stream::value() const {
   return digest;
 }
 
-Sha256 sha256(std::string_view bytes) {
-  Sha256Stream stream;
-  stream.add(bytes);
-  return stream.value();
-}
-
-Sha256 sha256(const InputFile& file, std::uint64_t size) {
-  Sha256Stream stream;
-  stream.add(file, size);
-  return stream.value();
-}
-
 std::string to_hex(const Sha256& digest) {
   std::string text;
   for (const unsigned char byte : digest) {

@@ -31,10 +31,13 @@ class Sha256Stream {
   std::shared_ptr<evp_md_ctx_st> state_;
 };
 
-/// The SHA-256 of `bytes`.
-Sha256 sha256(std::string_view bytes);
-/// The SHA-256 of the first `size` bytes of a file.
-Sha256 sha256(const InputFile& file, std::uint64_t size);
+/// The SHA-256 of bytes, or of the first bytes of a file: of what Sha256Stream::add() takes.
+template <class... What>
+Sha256 sha256(const What&... what) {
+  Sha256Stream stream;
+  stream.add(what...);
+  return stream.value();
+}
 
 /// The digest as 64 lower-case hexadecimal digits.
 std::string to_hex(const Sha256& digest);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <xgrad/autograd/kernels/element.hpp>
-
 namespace xgrad {
 
 namespace {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/range.hpp>
 
 namespace xgrad {
 
@@ -180,14 +181,13 @@ void Hdf5Writer::names(const std::string& to, const std::string& attribute,
                        const std::vector<std::string>& names) {
   group(to);
   const Hdf5Handle object = own(H5Gopen2(file_, to.c_str(), H5P_DEFAULT), H5Gclose, "open", to);
-  std::size_t length = 1, parts = 1, first = 0;
+  std::size_t length = 1, parts = 1;
   for (const std::string& name : names) length = std::max(length, name.size());
   while ((names.size() + parts - 1) / parts * length > kAttributeLimit) ++parts;
   for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t count = names.size() / parts + (part < names.size() % parts ? 1 : 0);
+    const Range own = share(names.size(), part, parts);
     const std::string suffix = parts == 1 ? "" : std::to_string(part);
-    write_names(object, attribute + suffix, length, names.data() + first, count);
-    first += count;
+    write_names(object, attribute + suffix, length, names.data() + own.begin, own.size());
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "autograd/op_table.hpp"

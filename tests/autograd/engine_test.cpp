@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 

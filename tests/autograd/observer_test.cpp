@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "support/tensors.hpp"

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/on_gradient.hpp>
+#include <xgrad/autograd/op.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "support/gradients.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 
 namespace xgrad {
 namespace {

@@ -1,5 +1,5 @@
 // A task with a class for each token, as one whose output the model generates.
-#include <xgrad/data/generated_task.hpp>
+#include <xgrad/data/task.hpp>
 
 #include <gtest/gtest.h>
 

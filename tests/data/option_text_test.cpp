@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 
 namespace xgrad {
 namespace {

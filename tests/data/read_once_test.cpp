@@ -1,5 +1,4 @@
 // Processes of a machine that read files once: here they are threads.
-#include <xgrad/data/read_once.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
@@ -95,7 +94,7 @@ TEST(ReadOnce, TablesGiveTheSameExamples) {
                            {"vocabulary", 50}};
   const auto alone = find_task("files").make(options, 1);
   alone->dataset(Split::test);
-  const std::string learned = alone->learned();
+  const std::string learned = alone->vocabulary_and_scales();
   on_readers(3, [&](const Readers& readers) {
     const auto task = find_task("files").make(options, 1);
     EXPECT_EQ(task->read_once(readers), readers.self > 0);
@@ -103,7 +102,7 @@ TEST(ReadOnce, TablesGiveTheSameExamples) {
     // Who uses a copy needs no file from now on.
     if (readers.self == 0) std::filesystem::remove(folder / "a.csv");
     readers.tell("");
-    EXPECT_EQ(task->learned(), learned);
+    EXPECT_EQ(task->vocabulary_and_scales(), learned);
     for (const Split split : {Split::train, Split::validation, Split::test}) {
       const auto expected = alone->dataset(split), found = task->dataset(split);
       ASSERT_EQ(found->size(), expected->size());

@@ -65,6 +65,7 @@ class Install(unittest.TestCase):
         self.assert_learns(build / "embed")
         flags = self.flags("--cflags", "--libs", package="xgrad-engine", prefix=prefix)
         self.assertEqual([flag for flag in flags if flag.startswith("-l")], ["-lxgrad_engine", "-ltbbmalloc", "-ltbb"])
+        self.assertIn("-ffp-contract=off", flags)
         program = self.directory / "engine-by-pkg-config"
         call("g++", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", "-o", program, *flags)
         self.assert_learns(program)
@@ -141,7 +142,7 @@ class Install(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in self.prefix.iterdir()), ["bin", "include", "lib", "share"])
 
     def test_kernels_stay_inside(self):
-        for name in ("kernels", "tasks", "commands", "commands.hpp"):
+        for name in ("kernels", "detail", "tasks", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
         self.assertEqual(sorted(path.name for path in (self.prefix / "include").rglob("formats/*")),
                          ["tensors.hpp"])

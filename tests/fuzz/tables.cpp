@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tables/fields.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/tables/table.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 

@@ -1,7 +1,7 @@
-"""The trainings whose hashes stand in hashes.txt: hashes.py XGRAD [NAME...] prints their lines.
+"""The trainings whose hashes stand in hashes.txt: hashes.py XGRAD [NAME...] prints their lines, and exits with 1 when one is not there.
 
 Each is a shipped config with overrides. Together they use every optimizer and schedule, dropout, averaged weights, positions and masks
-of each kind, a decoder, a graph, images, text, numbers as targets, and both precisions. bench/same_bits.py prints the other lines.
+of each kind, a decoder, a graph, images, text, numbers as targets, both precisions and shards. bench/same_bits.py prints the other lines.
 """
 
 import os
@@ -32,25 +32,45 @@ RUNS = {
     "hmm": f"hmm train.steps=40 {SHORT}",
     "reverse-double": f"reverse train.steps=40 {SHORT} train.precision=double model.dropout=0.1",
     "reviews-text": "../tests/golden/data/reviews",
+    "sort-shards": f"sort train.steps=30 {SHORT} train.shards=3 model.dropout=0.1 train.ema=0.99 train.clip=0.1",
+    "translation-shards": f"translation train.steps=20 {SHORT} train.shards=4 optim.name=adam train.accumulate=2",
+    "shapes-shards": f"shapes train.steps=20 {SHORT} train.shards=5 optim.name=lion model.dropout=0.1",
 }
+SHARDED = [name for name in RUNS if name.endswith("-shards")]  # those that several processes can train
+
+
+def words(name, run, threads):
+    """Of the command that trains it in the directory `run`."""
+    config, *overrides = RUNS[name].split()
+    return ["train", str(ROOT / "configs" / f"{config}.toml"), *overrides, f"run.dir={run}", f"train.threads={threads}", "--quiet"]
+
+
+def printed(text):
+    """The hash in what `xgrad train` printed."""
+    return re.search(r"(?m)^hash +(\w{64})$", text).group(1)
 
 
 def hash_of(name, xgrad, threads):
-    """The hash that `xgrad train` prints."""
-    config, *overrides = RUNS[name].split()
     with tempfile.TemporaryDirectory() as folder:
-        command = [xgrad, "train", ROOT / "configs" / f"{config}.toml", *overrides, f"run.dir={folder}/run", f"train.threads={threads}", "--quiet"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
+        done = subprocess.run([xgrad, *words(name, f"{folder}/run", threads)], capture_output=True, text=True, timeout=3600)
         if done.returncode != 0:
             sys.exit(f"{name}: {done.stderr}")
-        return re.search(r"(?m)^hash +(\w{64})$", done.stdout).group(1)
+        return printed(done.stdout)
 
 
 def golden():
     return dict(line.split() for line in GOLDEN.read_text().splitlines() if line and line[0] != "#")
 
 
-if __name__ == "__main__":
-    xgrad, *names = sys.argv[1:]
+def main(xgrad, names):
+    expected, differ = golden(), 0
     for name in names or RUNS:
-        print(f"{name:26} {hash_of(name, xgrad, os.cpu_count())}", flush=True)
+        found = hash_of(name, xgrad, len(os.sched_getaffinity(0)))
+        same = found == expected.get(name)
+        differ += not same
+        print(f"{name:26} {found}{'' if same else '  NOT in hashes.txt'}", flush=True)
+    sys.exit(differ > 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,4 +1,4 @@
-"""The job script of docs/many-machines.md trains on several processes, with a stand-in for Slurm's srun."""
+"""The job scripts of docs/clusters.md train on several processes, with stand-ins for Slurm's commands."""
 
 import os
 import pathlib
@@ -8,7 +8,8 @@ import tempfile
 
 from mpi_runs import ENVIRONMENT, MPIRUN, XGRAD_MPI
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "many-machines.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "clusters.md").read_text()
 CONFIG = """
 [task]
 name = "reverse"
@@ -24,24 +25,55 @@ warmup = 2
 steps = 6
 batch = 32
 """
+# The first job is told that its time is over. `srun` says which word of xgrad it ran.
+SRUN = f"""#!/bin/bash
+while [[ $1 == --* ]]; do shift; done
+echo "$2" >> words
+{' '.join(MPIRUN)} -n 4 "$@" || exit $?
+if [ ! -e late ]; then touch late; exit 143; fi
+"""
+SCONTROL = '#!/bin/bash\necho "$*" >> requeued\n'
+
+
+def job(folder, script):
+    """Runs a job script, and returns its exit code."""
+    (folder / "job").write_text(script)
+    environment = dict(ENVIRONMENT, PATH=f"{folder / 'bin'}:{os.environ['PATH']}", SLURM_JOB_ID="12")
+    return subprocess.run(["bash", "-e", "job"], cwd=folder, env=environment, check=False, timeout=300).returncode
+
+
+def container_names_what_exists():
+    post, = re.findall(r"%post\n(.*?)\n\n", PAGE, re.DOTALL)
+    sections = set(re.findall(r"^\[(\w+)\]$", (ROOT / "packages.txt").read_text(), re.MULTILINE))
+    asked, = re.findall(r"\./run install (.*)", post)
+    assert set(asked.split()) <= sections, asked
+    preset, march = re.search(r"cmake --preset (\w+) -DXGRAD_MARCH=(\S+)", post).groups()
+    assert f'"name": "{preset}"' in (ROOT / "CMakePresets.json").read_text()
+    assert march in PAGE.split("%runscript")[1]
 
 
 def main():
-    script, = re.findall(r"```text\n(#!/bin/bash\n.*?)```", PAGE.read_text(), re.DOTALL)
+    container_names_what_exists()
+    wide, sweep = re.findall(r"```text\n(#!/bin/bash\n.*?)```", PAGE, re.DOTALL)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for below in ("build/mpi", "configs", "bin"):
             (folder / below).mkdir(parents=True)
         (folder / "build/mpi/xgrad").symlink_to(XGRAD_MPI)
-        (folder / "configs/fashion_mnist.toml").write_text(CONFIG)
-        srun = folder / "bin/srun"
-        srun.write_text(f"#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\nexec {' '.join(MPIRUN)} -n 4 \"$@\"\n")
-        srun.chmod(0o755)
-        (folder / "job").write_text(script)
-        environment = dict(ENVIRONMENT, PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
-        subprocess.run(["bash", "-e", "job"], cwd=folder, env=environment, check=True, timeout=120)
+        for config in ("fashion_mnist", "reverse"):
+            (folder / f"configs/{config}.toml").write_text(CONFIG)
+        for program, text in (("srun", SRUN), ("scontrol", SCONTROL)):
+            (folder / "bin" / program).write_text(text)
+            (folder / "bin" / program).chmod(0o755)
+        assert job(folder, wide) == 143
+        assert (folder / "requeued").read_text() == "requeue 12\n"
+        assert job(folder, wide) == 0
+        assert (folder / "words").read_text() == "train\nresume\n"
+        assert (folder / "requeued").read_text() == "requeue 12\n"
         assert (folder / "runs/wide/checkpoints/step-0000000006.h5").exists()
         assert "shards = 16" in (folder / "runs/wide/config.toml").read_text()
+        assert job(folder, sweep) == 0
+        assert (folder / "runs/shared/results.csv").read_text().count("\n") == 7
 
 
 if __name__ == "__main__":

@@ -77,12 +77,23 @@ class Finder:
                 for child in cursor.get_children():
                     self.visit(child, cursor)
             return
+        if cursor.kind == Kind.VAR_DECL:
+            self.lambdas(cursor, cursor.spelling)
         if cursor.kind in (Kind.VAR_DECL, Kind.FIELD_DECL, *CLOSED):
             return
         scope = f"{cursor.spelling.split('<')[0]}::" if cursor.kind in (
             Kind.STRUCT_DECL, Kind.CLASS_DECL, Kind.CLASS_TEMPLATE, Kind.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION) else scope
         for child in cursor.get_children():
             self.declarations(child, scope)
+
+    def lambdas(self, cursor, table):
+        """The functions that a table holds; its other values are made before a test can choose a mutant."""
+        for child in cursor.get_children():
+            if child.kind == Kind.LAMBDA_EXPR:
+                self.function = table
+                self.visit(child, cursor)
+            else:
+                self.lambdas(child, table)
 
     def add(self, cursor, operator, text, at=None, **flags):
         begin, end = cursor if isinstance(cursor, tuple) else self.slice(cursor)

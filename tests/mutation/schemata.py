@@ -117,13 +117,21 @@ def build_source(file, words, chosen):
     return None
 
 
-def link(target, archive, program):
-    """Links what ninja calls `target` with another archive."""
+def archive(path, ours, *more):
+    """Makes the library of the objects of build/release, where `ours` does not name another one of a source, and of more objects."""
+    kept = [ours.get(file, RELEASE / output)
+            for file, output in objects().items() if output.split("/")[0] in ("autograd", "layers", "optim", "data", "storage", "train")]
+    path.unlink(missing_ok=True)
+    subprocess.run(["ar", "qcT", path, *kept, *more], check=True)
+
+
+def link(target, library, program):
+    """Links what ninja calls `target` with another library."""
     commands = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", target], capture_output=True, text=True, check=True)
     words = shlex.split(commands.stdout.strip().split("\n")[-1].split(" && ")[1])
     words[words.index("-o") + 1] = str(program)
     ours = [word for word in words if word in ("libxgrad.a", "libxgrad_engine.a")]
-    words[words.index(ours[0])] = str(archive)
+    words[words.index(ours[0])] = str(library)
     words = [word for word in words if word not in ours]
     subprocess.run([*words, "/usr/lib/x86_64-linux-gnu/libgtest.a"], cwd=RELEASE, check=True)
 
@@ -163,11 +171,8 @@ def build(mutants, jobs):
     print()
     runtime = OBJECTS / "runtime.o"
     subprocess.run(["c++", "-std=c++20", "-O2", "-c", HERE / "runtime.cpp", "-o", runtime], check=True)
-    kept = [OBJECTS / f"{file}.o" if file in by_file and file not in failed else RELEASE / output
-            for file, output in objects().items() if output.split("/")[0] in ("autograd", "layers", "optim", "data", "storage", "train")]
-    archive = BUILD / "libxgrad.a"
-    archive.unlink(missing_ok=True)
-    subprocess.run(["ar", "qcT", archive, *kept, runtime], check=True)
+    ours = {file: OBJECTS / f"{file}.o" for file in by_file if file not in failed}
+    archive(BUILD / "libxgrad.a", ours, runtime)
     PROGRAMS.mkdir(exist_ok=True)
     relink(jobs)
     return dropped
@@ -180,4 +185,4 @@ def relink(jobs):
         list(pool.map(lambda item: link(item[0], BUILD / "libxgrad.a", PROGRAMS / item[1]), targets.items()))
 
 
-__all__ = ["build", "relink", "points"]
+__all__ = ["archive", "build", "link", "relink", "points"]

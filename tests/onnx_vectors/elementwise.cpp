@@ -1,7 +1,7 @@
 // Operators on single elements.
 #include <limits>
 
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 #include "onnx_vectors/operators.hpp"
 

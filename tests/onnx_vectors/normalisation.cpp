@@ -1,5 +1,5 @@
 // Operators that normalise.
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 #include "onnx_vectors/operators.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad::test {
 

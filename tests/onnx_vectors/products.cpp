@@ -1,5 +1,5 @@
 // Products.
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 #include "onnx_vectors/operators.hpp"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 #include "onnx_vectors/operators.hpp"
 

@@ -1,7 +1,6 @@
 // Operators that move elements.
 #include <numeric>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/embedding.hpp>
 
 #include "onnx_vectors/operators.hpp"

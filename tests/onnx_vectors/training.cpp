@@ -1,5 +1,4 @@
 // What only training needs.
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/optimizers.hpp>
 
 #include "onnx_vectors/operators.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/flat_parameters.hpp>

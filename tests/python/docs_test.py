@@ -1,20 +1,35 @@
-"""The code on docs/python.md runs, and gives what its comments say."""
+"""The code on the pages for Python runs, and gives what its comments say."""
 
 import pathlib
 import re
+import subprocess
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
+from xgrad.runs import COMMAND
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_the_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE.read_text())
-    assert len(blocks) == 6
+def follow(page, capsys, prints=True):
+    """Runs the blocks of a page, and sees that they print what it says; returns what they define, and how many they are."""
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", (DOCS / page).read_text())
     names = {}
     for block in blocks:
         exec(block, names)
     shown = capsys.readouterr().out
     for comment in re.findall(r"(?m)^ *print\(.*\)  +# (.*)$", "".join(blocks)):
-        if not comment.startswith("an array"):
+        if prints and not comment.startswith("an array"):
             assert f"{comment}\n" in shown, shown
+    return names, len(blocks)
+
+
+def test_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, blocks = follow("python.md", capsys)
+    assert blocks == 6
     assert (names["x"].grad > 0).all() and len(names["heads"]) == 4
+
+
+def test_same_bits(capsys):
+    """Another arithmetic has another hash."""
+    info = subprocess.run([COMMAND, "info"], capture_output=True, text=True, check=True).stdout
+    assert follow("same-bits.md", capsys, prints=re.search(r"(?m)^arithmetic +fma-1$", info))[1] == 1

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <xgrad/data/read_once.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad::test {
 

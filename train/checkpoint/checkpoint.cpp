@@ -1,6 +1,7 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,8 +16,6 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kSuffix = ".h5";
 constexpr std::size_t kFewest = 2;
@@ -24,34 +23,30 @@ constexpr std::size_t kDigest = 64;  // digits of a digest in the manifest
 constexpr std::string_view kBetween = "  ";
 constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
-// A run that was stopped during a validation overwrites its checkpoint after that validation, and
-// lists only the second one.
-void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
+// A run that owes a validation overwrites its checkpoint after it, and lists the second one only.
+static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
   if (checkpoint.state.contains(kOwesValidation)) return;
   const fs::path beside = path.parent_path();
   const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
   const auto listed = manifest.find(path.filename().string());
-  if (listed == manifest.end() || listed->second == checkpoint.sha256) return;
-  detail::fail<UnsavedError>(
-      path.string(), kUnsaved, ": its SHA-256 is not the one that ", kManifest,
+  check<UnsavedError>(
+      listed == manifest.end() || listed->second == checkpoint.sha256, path.string(), kUnsaved,
+      ": its SHA-256 is not the one that ", kManifest,
       " lists; put the saved file back, or move this one out of the directory to go on from an "
       "earlier checkpoint. If you changed it on purpose, remove its line from ",
       kManifest);
 }
 
 // Whether a file has this digest. Nothing is removed because of a file that cannot be read.
-bool has_digest(const Folder& directory, const std::string& name, const std::string& digest) try {
-  const InputFile file = directory.input(name);
-  return to_hex(sha256(file, file.size())) == digest;
+static bool has_digest(const Folder& folder, const std::string& name, const std::string& hash) try {
+  const InputFile file = folder.input(name);
+  return to_hex(sha256(file, file.size())) == hash;
 } catch (const IoError&) {
   return false;
 }
 
-}  // namespace
-
-CheckpointKind kind_of(const Checkpoint& checkpoint) {
-  return checkpoint.state.contains("fault") ? CheckpointKind::failed_step
-                                            : CheckpointKind::checkpoint;
+CheckpointKind kind_of(const Checkpoint& saved) {
+  return saved.state.contains("fault") ? CheckpointKind::failed_step : CheckpointKind::checkpoint;
 }
 
 template <class Value>
@@ -69,6 +64,24 @@ template const std::int64_t& state_value(const Checkpoint&, const std::string&);
 template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
+static void hash_tensors(const char* kind, const std::vector<NamedTensor>& tensors,
+                         Sha256Stream& hash) {
+  for (const auto& [name, tensor] : tensors) {
+    const int bits = std::holds_alternative<Tensor<float>>(tensor) ? 32 : 64;
+    const std::string shape = fmt::format("{}", fmt::join(shape_of(tensor), "x"));
+    hash.add(fmt::format("{} {} float{} {}\n", kind, name, bits, shape));
+    hash.add(bytes_of(tensor));
+  }
+}
+
+std::string state_hash(const Checkpoint& checkpoint) {
+  Sha256Stream hash;
+  hash.add(fmt::format("step {}\n", checkpoint.step));
+  hash_tensors("parameter", checkpoint.parameters, hash);
+  hash_tensors("optimizer", checkpoint.optimizer, hash);
+  return to_hex(hash.value());
+}
+
 std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;
 }
@@ -80,10 +93,9 @@ void add_to_manifest(const Folder& directory, const std::string& name, const std
 
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line) {
   const std::size_t name = kDigest + kBetween.size();
-  if (line.size() <= name || line.substr(kDigest, kBetween.size()) != kBetween ||
-      line.find_first_not_of("0123456789abcdef") != kDigest) {
-    return std::nullopt;
-  }
+  const bool good = line.size() > name && line.substr(kDigest, kBetween.size()) == kBetween &&
+                    line.find_first_not_of("0123456789abcdef") == kDigest;
+  if (!good) return std::nullopt;
   return std::pair<std::string, std::string>(line.substr(name), line.substr(0, kDigest));
 }
 
@@ -196,29 +208,26 @@ void check_is_run(const Folder& folder) {
 
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
                   PassOver which) {
-  FoundRun source;
+  std::string directory;
   SavedCheckpoint saved;
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
     check_is_run(folder);
-    source.directory = path;
+    directory = path;
     saved = latest_checkpoint({folder, "checkpoints"}, which);
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
                    ": no such run directory or checkpoint");
     saved = load_checkpoint(path);
     const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
-    if (folder.filename() == "checkpoints" &&
-        fs::exists(status_of(folder.parent_path() / "config.toml"))) {
-      source.directory = fs::proximate(folder.parent_path()).string();
+    const fs::path run = folder.parent_path();
+    if (folder.filename() == "checkpoints" && fs::exists(status_of(run / "config.toml"))) {
+      directory = fs::proximate(run).string();
     }
   }
-  source.config =
-      parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
-  source.file = saved.file;
-  source.checkpoint = std::move(saved);
-  return source;
+  auto config = parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
+  return {directory, saved.file, std::move(saved), std::move(config)};
 }
 
 }  // namespace xgrad

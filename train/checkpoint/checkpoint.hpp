@@ -1,5 +1,5 @@
-// Checkpoint: named tensors in a fixed order, and the state of a run; its file; the directory of
-// a run's checkpoints, with the manifest; and the run on disk.
+// Checkpoint: tensors and state of a run; its file; a run's checkpoints with their manifest; and
+// the run on disk.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +32,29 @@ struct Checkpoint {
   std::string config = {};  ///< resolved TOML, without execution keys
 };
 
-/// Name of the state entry that holds what the task learned from its data, such as a vocabulary, if
-/// anything.
+/// Name of the state entry of what the task learned from its data, such as a vocabulary.
 inline constexpr const char* kLearned = "task";
-/// Name of the state entry that only a run has that was stopped during the validation of its last
-/// step. The resumed run validates that step first.
+/// Name of the state entry of a run that was stopped during the validation of its last step. The
+/// resumed run validates that step first.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
 /// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
-/// Returns one line for each difference: the step, config keys, state entries, and tensors. Tensors
-/// differ if only one checkpoint has them, or in shape, type or numbers (the line says how many,
-/// the largest difference, and the largest difference in units in the last place). Empty if both
-/// checkpoints are equal to the bit.
+/// Returns one line for each difference: the step, config keys, state entries, and tensors. Of
+/// numbers, a line says how many differ, and the largest difference, also in units in the last
+/// place. Empty if both checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
-/// Contents of a file: a checkpoint that a run can resume from, or a failed step,
-/// which has the state entry "fault" and may contain NaN or infinity.
+/// The SHA-256, as 64 hexadecimal digits, of the step, the parameters and the optimizer's tensors:
+/// of "step 200\n", then for every tensor in the model's order of "parameter encoder.norm.weight
+/// float32 64\n" or "optimizer exp_avg.head.weight float32 4x64\n" and its numbers, little-endian.
+/// It does not depend on the config's text, the version or the HDF5 library.
+std::string state_hash(const Checkpoint& checkpoint);
+
+/// Contents of a file: a checkpoint that a run can resume from, or a failed step, which has the
+/// state entry "fault" and may contain NaN or infinity.
 enum class CheckpointKind { checkpoint, failed_step, any };
 /// The kind of a checkpoint in memory: checkpoint or failed_step.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
@@ -61,9 +65,8 @@ struct DigestedFile {
   std::string sha256;  ///< of the bytes, 64 hexadecimal digits
 };
 /// Returns the sealed HDF5 image (docs/checkpoint-format.md). Identical checkpoints give identical
-/// bytes. Refuses to write what could not be loaded: throws CheckpointError if the format cannot
-/// hold a name, and NumericError if a tensor contains NaN or infinity (failed steps may) or the
-/// state contains NaN.
+/// bytes. Throws CheckpointError if the format cannot hold a name, and NumericError if a tensor
+/// contains NaN or infinity (failed steps may) or the state contains NaN.
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
@@ -82,17 +85,14 @@ struct SavedCheckpoint : Checkpoint {
   std::string sha256 = {};  ///< of all its bytes, 64 hexadecimal digits
 };
 
-/// Reads a file as from_hdf5() does. Takes it into memory only after checking its seal and, in
-/// blocks, its digest; if the seal is not valid, reads only both ends. Throws as from_hdf5(), and
-/// IoError, also if the file changes meanwhile.
+/// Reads a file as from_hdf5() does, into memory only after checking its seal and, in blocks, its
+/// digest. Throws as from_hdf5(), and IoError, also if the file changes meanwhile.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// A failed step is the checkpoint before the step and the batches that the step read, so that
-/// `xgrad replay` can run it again.
-///
-/// Returns `before` with the step's micro-batches, without the optimizer's tensors, and with the
-/// reason for the failure as the state entry "fault".
+/// A failed step, which `xgrad replay` can run again: the checkpoint before it without the
+/// optimizer's tensors, its micro-batches, and the reason for the failure as the state entry
+/// "fault".
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault);
 
@@ -103,9 +103,9 @@ std::vector<Batch> batches_of(const Checkpoint& failed);
 /// The file name of a failed step: "fault-0000001200.h5" for step 1200.
 std::string failed_step_name(std::uint64_t step);
 
-/// The manifest of a run: digest and name of each checkpoint that the run published, and of the
-/// certificate of its gradients, one per line, as `sha256sum --check --ignore-missing` reads them.
-/// Its file name, in the directory of the checkpoints.
+/// File name of the manifest in the directory of the checkpoints: digest and name of each that the
+/// run published, and of the certificate of its gradients, one per line, as `sha256sum --check
+/// --ignore-missing` reads them.
 inline constexpr const char* kManifest = "manifest.sha256";
 
 /// File name of the certificate of a run's gradients, in the run's directory.
@@ -116,13 +116,12 @@ inline constexpr const char* kListedCertificate = "../gradcheck.json";
 /// Returns the line of a file.
 std::string manifest_line(const std::string& name, std::string_view bytes);
 /// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
-/// publishing the file: if the run dies in between, the manifest lists a file that does not exist,
-/// which is harmless; an unlisted file would not be. Throws IoError.
+/// publishing the file: a listed file that does not exist is harmless, an unlisted one is not.
+/// Throws IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
-/// Parses a line, without its line feed, into name and digest; nothing for any other text.
+/// Parses a line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
-/// Reads the digest of each name; none if there is no manifest. Skips malformed lines, such as
-/// zeros after a power failure. Throws IoError.
+/// Reads the digest of each name; none without a manifest. Skips malformed lines. Throws IoError.
 std::map<std::string, std::string> read_manifest(const Folder& directory);
 
 /// The run whose manifest lists a file did not save it in this form.
@@ -139,9 +138,9 @@ inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 SavedCheckpoint load_checkpoint(const std::string& path,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Says what is wrong with a file, starting with its path: why load_checkpoint() refuses it, or a
-/// checkpoint under the name of a failed step. Empty if nothing is. Throws IoError if the file
-/// cannot be read and NewerFormatError if it needs a newer xgrad: neither proves damage.
+/// Says what is wrong with a file, starting with its path: why load_checkpoint() refuses it. Empty
+/// if nothing is. Throws IoError if the file cannot be read and NewerFormatError if it needs a
+/// newer xgrad: neither proves damage.
 std::string find_damage(const std::string& path);
 
 /// "step-0000001200.h5"
@@ -155,8 +154,7 @@ struct CheckpointFile {
   std::uint64_t step;  ///< step in its name
 };
 
-/// Lists the files of a directory that have names of checkpoints, by ascending step. Throws
-/// IoError.
+/// Lists the files with names of checkpoints in a directory, by ascending step. Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
 /// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
@@ -166,9 +164,9 @@ enum class PassOver { damaged, unsaved };
 /// which says what is wrong with a few, if there is none; IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
-/// Removes old checkpoints from a run's own directory and returns their paths. Keeps the newest
-/// `keep` (at least 2) and that of `best_step`. Counts and removes only files that the manifest
-/// lists. Call it under the lock after publishing a new checkpoint. Throws IoError.
+/// Removes old checkpoints from a run's own directory, under its lock, and returns their paths.
+/// Keeps the newest `keep` (at least 2) and that of `best_step`. Counts and removes only files that
+/// the manifest lists. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 /// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
@@ -187,8 +185,8 @@ struct FoundRun {
 };
 
 /// Loads a run directory's newest checkpoint that is not passed over, or the checkpoint at `path`,
-/// and applies the overrides to its config. Throws CheckpointError also if the run's manifest lists
-/// another digest for the file; IoError, ConfigError.
+/// and applies the overrides to its config. Throws as latest_checkpoint() and load_checkpoint(),
+/// and ConfigError.
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
                   PassOver which = PassOver::damaged);
 

@@ -14,20 +14,18 @@
 
 namespace xgrad {
 
-namespace {
-
 using Lines = std::vector<std::string>;
 
 // Maps numbers to integers in the same order: neighbours differ by 1, and both zeros are 0.
 template <class T>
-std::int64_t place_of(T x) {
+static std::int64_t place_of(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   const Bits bits = std::bit_cast<Bits>(x);
   return bits < 0 ? std::int64_t(std::numeric_limits<Bits>::min()) - bits : std::int64_t(bits);
 }
 
 template <class T>
-std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
+static std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
   std::size_t count = 0;
   double largest = 0;
   std::uint64_t ulps = 0;
@@ -44,7 +42,7 @@ std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
                      largest, ulps);
 }
 
-std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
+static std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
   return std::visit(
       [&b]<class T>(const Tensor<T>& x) -> std::string {
         const auto* y = std::get_if<Tensor<T>>(&b);
@@ -57,22 +55,22 @@ std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
       a);
 }
 
-void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
-                 const std::vector<NamedTensor>& b, Lines& lines) {
+static void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
+                        const std::vector<NamedTensor>& b, Lines& lines) {
+  const auto add = [&](const std::string& name, const std::string& what) {
+    if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, name, what));
+  };
   std::map<std::string, const AnyTensor*> others;
   for (const NamedTensor& t : b) others[t.name] = &t.tensor;
   for (const NamedTensor& t : a) {
     const auto other = others.extract(t.name);
-    const std::string what =
-        other.empty() ? "only in the first" : how_tensors_differ(t.tensor, *other.mapped());
-    if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, t.name, what));
+    add(t.name,
+        other.empty() ? "only in the first" : how_tensors_differ(t.tensor, *other.mapped()));
   }
-  for (const auto& [name, tensor] : others) {
-    lines.push_back(fmt::format("{} {}: only in the second", kind, name));
-  }
+  for (const auto& [name, tensor] : others) add(name, "only in the second");
 }
 
-void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+static void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   const auto text_of = [](const Checkpoint& c, const std::string& name) -> std::string {
     const auto found = c.state.find(name);
     if (found == c.state.end()) return "nothing";
@@ -81,16 +79,15 @@ void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   const auto add = [&](const std::string& name) {
     lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(a, name), text_of(b, name)));
   };
+  auto others = b.state;
   for (const auto& [name, value] : a.state) {
-    const auto other = b.state.find(name);
-    if (other == b.state.end() || other->second != value) add(name);
+    const auto other = others.extract(name);
+    if (other.empty() || other.mapped() != value) add(name);
   }
-  for (const auto& [name, value] : b.state) {
-    if (!a.state.contains(name)) add(name);
-  }
+  for (const auto& [name, value] : others) add(name);
 }
 
-void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+static void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   if (a.config == b.config) return;
   const auto read = [](const Checkpoint& c) {
     return parse_config(c.config, "config", {}, ConfigWriter::xgrad);
@@ -99,8 +96,6 @@ void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   for (const ConfigDifference& key : keys) lines.push_back("config " + to_string(key));
   if (keys.empty()) lines.push_back("config: the same keys, written differently");
 }
-
-}  // namespace
 
 Lines differences(const Checkpoint& a, const Checkpoint& b) {
   Lines lines;

@@ -1,5 +1,4 @@
 // A failed step as a file: its batches as tensors.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -9,11 +8,9 @@
 
 namespace xgrad {
 
-namespace {
-
 // Calls `call` with the name and place of each tensor of a batch.
 template <class Call>
-void for_each_tensor(Batch& batch, const Call& call) {
+static void for_each_tensor(Batch& batch, const Call& call) {
   call("ids", batch.ids);
   call("targets", batch.targets);
   call("features", batch.features);
@@ -28,10 +25,9 @@ void for_each_tensor(Batch& batch, const Call& call) {
   with_mask("adjacency", batch.adjacency);
 }
 
-// Casts the stored numbers, after checking that whole ones are in the range of their type, and
-// those of a mask 0 or 1.
+// Casts numbers; whole ones must be in the range of their type, and those of a mask 0 or 1.
 template <class T>
-Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
+static Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
   const auto* from = std::get_if<Tensor<double>>(&stored);
   check<CheckpointError>(from != nullptr, name, " has the wrong type");
   if constexpr (std::is_integral_v<T>) {
@@ -46,8 +42,6 @@ Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
   }
   return cast<T>(*from);
 }
-
-}  // namespace
 
 // Numbers are stored as double, which is exact.
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,

@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
@@ -43,18 +44,16 @@ constexpr List kLists[] = {{&Checkpoint::parameters, "/trainer/parameters", "", 
 
 void check_name(const std::string& name) {
   const auto prints = [](char c) { return c > ' ' && c <= '~' && c != '/'; };
-  const bool parts = !name.empty() && name.front() != '.' && name.back() != '.' &&
-                     name.find("..") == std::string::npos;
-  check<CheckpointError>(
-      parts && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), prints), "'",
-      name, "' is not a valid name for an entry of a checkpoint");
+  const bool good = !name.empty() && name.size() <= kNameLimit && name.front() != '.' &&
+                    name.back() != '.' && name.find("..") == std::string::npos &&
+                    std::ranges::all_of(name, prints);
+  check<CheckpointError>(good, "'", name, "' is not a valid name for an entry of a checkpoint");
 }
 
-/// The group of a tensor and its name in it. A parameter's is its module, the part up to the last
-/// dot; others are grouped by the part up to the first one.
+/// The group of a tensor, up to the last dot (of a parameter: its module) or the first; its name.
 std::pair<std::string, std::string> place_of(const List& list, const std::string& name) {
   check_name(name);
-  const bool parameter = *list.above == '\0';
+  const bool parameter = list.tensors == &Checkpoint::parameters;
   const std::size_t dot = parameter ? name.rfind('.') : name.find('.');
   check<CheckpointError>(dot != std::string::npos, "'", name, "' belongs to no ",
                          parameter ? "module" : "slot: it must be named SLOT.PARAMETER");
@@ -84,8 +83,7 @@ void add_places(const List& list, const Names& names, Places& places) {
   }
 }
 
-/// Infinity is allowed, because it can mean "none yet". NaN is not: it never equals itself, so two
-/// equal runs would differ.
+/// Infinity can mean "none yet". NaN never equals itself, so two equal runs would differ.
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
@@ -118,6 +116,7 @@ std::string write_image(const Checkpoint& checkpoint) {
   }
   Hdf5Writer file(bytes);
   Places places;
+  const bool finite = kind_of(checkpoint) == CheckpointKind::checkpoint;
   for (const List& list : kLists) {
     Names names;
     for (const NamedTensor& t : checkpoint.*list.tensors) names.push_back(t.name);
@@ -126,8 +125,7 @@ std::string write_image(const Checkpoint& checkpoint) {
     if (*list.above != '\0') file.group(list.above);
     if (list.tensors == &Checkpoint::parameters) write_modules(file, names);
     for (const auto& [name, tensor] : checkpoint.*list.tensors) {
-      const bool any = kind_of(checkpoint) == CheckpointKind::failed_step;
-      if (!any) check_finite<NumericError>(name, tensor);
+      if (finite) check_finite<NumericError>(name, tensor);
       file.tensor(path_of(list, name), tensor);
     }
     file.value(list.names, names.empty() ? "" : joined(names, "\n") + "\n");
@@ -144,8 +142,7 @@ std::string write_image(const Checkpoint& checkpoint) {
     file.value(kStates + name, value);
   }
   std::string image = file.take_image();
-  // Another version of libhdf5 may write something that our reader does not support. Find out
-  // before the run depends on the file.
+  // Another libhdf5 may write what our reader refuses. Find out before the run depends on it.
   read_hdf5(image);
   return image;
 }
@@ -158,10 +155,9 @@ void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_mi
                            group ? "group" : "dataset");
   }
   for (const auto& [path, dataset] : found) {
-    const bool state = dataset && path.starts_with(kStates);
-    const bool later = newer_minor && path.starts_with("/trainer/");
-    check<CheckpointError>(state || later || wanted.contains(path), path,
-                           " does not belong in a checkpoint");
+    const bool known = wanted.contains(path) || (dataset && path.starts_with(kStates)) ||
+                       (newer_minor && path.starts_with("/trainer/"));
+    check<CheckpointError>(known, path, " does not belong in a checkpoint");
   }
 }
 
@@ -180,17 +176,6 @@ Names read_names(const Hdf5Objects& objects, const std::string& path) {
   return names;
 }
 
-std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
-  std::map<std::string, StateValue> state;
-  for (const auto& [path, dataset] : objects) {
-    if (!dataset || !path.starts_with(kStates)) continue;
-    const std::string name = path.substr(kStates.size());
-    check_name(name);
-    check_state<CheckpointError>(name, state[name] = dataset->value());
-  }
-  return state;
-}
-
 Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   const Hdf5Objects objects = read_hdf5(sealed.payload);
   Places places{{"/", true}, {"/trainer", true}, {kState, true}};
@@ -206,7 +191,12 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   check<CheckpointError>(checkpoint.step == sealed.step, kStep, " is ", checkpoint.step,
                          ", but the seal says ", sealed.step);
   checkpoint.config = dataset_at(objects, kConfig).text();
-  checkpoint.state = read_state(objects);
+  for (const auto& [path, dataset] : objects) {
+    if (!dataset || !path.starts_with(kStates)) continue;
+    const std::string name = path.substr(kStates.size());
+    check_name(name);
+    check_state<CheckpointError>(name, checkpoint.state[name] = dataset->value());
+  }
   const CheckpointKind found = kind_of(checkpoint);
   check<CheckpointError>(
       found == wanted || wanted == CheckpointKind::any,
@@ -240,8 +230,7 @@ constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a se
   detail::fail<CheckpointError>("not a checkpoint of xgrad: neither an HDF5 file nor sealed");
 }
 
-/// Checks the seal by the first and last kSealSize bytes of a file of `size` bytes, or the whole
-/// file if it is shorter.
+/// Checks the seal by the first and last kSealSize bytes of a file, or by all if it has fewer.
 void check_ends(std::string_view start, std::string_view seal, std::uint64_t size) {
   if (size < kSealSize || !seal.starts_with(kMagic)) refuse_unsealed(start, size);
   check<CheckpointError>(seal.substr(kDigested) == sha256(seal.substr(0, kDigested)),
@@ -269,6 +258,8 @@ auto naming(const std::string& origin, const Read& read) try {
   detail::fail<NewerFormatError>(origin, ": ", error.what());
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(origin, ": ", error.what());
+} catch (const NumericError& error) {
+  detail::fail<NumericError>(origin, ": ", error.what());
 }
 
 }  // namespace
@@ -281,7 +272,8 @@ std::string make_seal(const Sealed& content, const Sha256& digest) {
   return seal + sha256(seal);
 }
 
-Sealed parse_seal(std::string_view file) {
+/// The same as open_seal(), without a look at the payload.
+static Sealed parse_seal(std::string_view file) {
   const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
   const std::string_view seal = file.substr(payload);
   check_ends(file.substr(0, kSealSize), seal, file.size());
@@ -295,7 +287,9 @@ Sealed open_seal(std::string_view file) {
   return sealed;
 }
 
-std::string check_sealed(const InputFile& file) {
+/// Checks a file as open_seal() does, and returns the SHA-256 of all its bytes as text. Holds
+/// little of it in memory. If the seal is not valid, reads only both ends. Throws IoError.
+static std::string check_sealed(const InputFile& file) {
   const std::size_t size = std::min<std::uint64_t>(file.size(), kSealSize);
   const std::string seal = file.read(file.size() - size, size);
   check_ends(file.read(0, size), seal, file.size());
@@ -306,30 +300,24 @@ std::string check_sealed(const InputFile& file) {
   return to_hex(digest.value());
 }
 
-DigestedFile to_hdf5_file(const Checkpoint& checkpoint) try {
-  DigestedFile file{write_image(checkpoint), {}};
-  Sha256Stream digest;
-  digest.add(file.bytes);
-  const std::string seal =
-      make_seal({.payload = file.bytes, .step = checkpoint.step}, digest.value());
-  digest.add(seal);
-  file.bytes += seal;
-  file.sha256 = to_hex(digest.value());
-  return file;
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>("checkpoint of step ", checkpoint.step, ": ", error.what());
-} catch (const NumericError& error) {
-  detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
+DigestedFile to_hdf5_file(const Checkpoint& checkpoint) {
+  return naming("checkpoint of step " + std::to_string(checkpoint.step), [&] {
+    std::string bytes = write_image(checkpoint);
+    Sha256Stream digest;
+    digest.add(bytes);
+    const std::string seal = make_seal({.payload = bytes, .step = checkpoint.step}, digest.value());
+    digest.add(seal);
+    bytes += seal;
+    return DigestedFile{std::move(bytes), to_hex(digest.value())};
+  });
 }
 
 std::string to_hdf5(const Checkpoint& checkpoint) {
   return to_hdf5_file(checkpoint).bytes;
 }
 
-// kFixed bounds everything but tensors and text.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
-  // Above the 900 bytes of a tensor, with its module and its name, in checkpoints of many models,
-  // and the 11,000 bytes of all else. More would refuse disks that have the room.
+  // Above the 900 bytes of a tensor with module and name in many models, and 11,000 of all else.
   constexpr std::size_t kTensor = 1536, kFixed = 1 << 14;
   return bytes + kTensor * tensors + text + kFixed + kSealSize;
 }

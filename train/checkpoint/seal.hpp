@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {
@@ -34,12 +33,7 @@ std::string make_seal(const Sealed& content, const Sha256& digest);
 /// Returns what the seal of a whole file says, and its payload as a view into it. Throws
 /// NewerFormatError if the seal's own digest is right and the major version is a later one;
 /// CheckpointError, which says what kind of file it is, unless the seal's own digest, the major
-/// version and the payload's length are right. Does not look at the payload.
-Sealed parse_seal(std::string_view file);
-/// The same, and checks the payload's digest.
+/// version, and length and digest of the payload are right.
 Sealed open_seal(std::string_view file);
-/// Checks a file as open_seal() does, and returns the SHA-256 of all its bytes as text. Holds
-/// little of it in memory. If the seal is not valid, reads only both ends. Throws IoError.
-std::string check_sealed(const InputFile& file);
 
 }  // namespace xgrad

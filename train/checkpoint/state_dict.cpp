@@ -7,18 +7,15 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 
 namespace xgrad {
-
-namespace {
 
 // The kinds of averaged weights, which start their names: of train.ema and of train.swa_start.
 constexpr std::array kAverages = {"ema.", "swa."};
 
 // The name of the parameter of which this state is the average; empty if it is none.
-std::string_view averaged(std::string_view name) {
+static std::string_view averaged(std::string_view name) {
   for (const std::string_view kind : kAverages) {
     if (name.starts_with(kind)) return name.substr(kind.size());
   }
@@ -30,30 +27,32 @@ constexpr const char* kScalarName = "float32";
 template <>
 constexpr const char* kScalarName<double> = "float64";
 
-const char* scalar_of(const AnyTensor& tensor) {
+static const char* scalar_of(const AnyTensor& tensor) {
   return std::visit([]<class T>(const Tensor<T>&) { return kScalarName<T>; }, tensor);
 }
 
 using Shapes = std::vector<std::pair<std::string, Shape>>;
 
 template <class T>
-Shapes shapes_of(const Parameters<T>& parameters) {
+static Shapes shapes_of(const Parameters<T>& parameters) {
   Shapes shapes;
   for (const Parameter<T>& p : parameters) shapes.emplace_back(p.name, p.value().shape());
   return shapes;
 }
 
-/// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
-/// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
-/// state"; `source` is where the tensors were found.
-std::string misfits(const char* kind, const std::vector<NamedTensor>& found, const char* source,
-                    const Shapes& wanted, const char* scalar) {
+// Returns a line for each difference in name, shape or, unless `scalar` is null, scalar type.
+static std::string misfits(const char* kind, const std::vector<NamedTensor>& found,
+                           const char* source, const Shapes& wanted, const char* scalar) {
   std::string text;
   const auto add = [&](const char* what, const std::string& name, const std::string& detail = "") {
     text += std::string("\n  ") + what + " " + kind + " " + name + detail;
   };
-  const auto has = [&](const std::string& theirs, const std::string& ours) {
-    return std::string(": ") + source + " has " + theirs + ", the model " + ours;
+  const auto differs = [&](const std::string& what, const std::string& name,
+                           const std::string& theirs, const std::string& ours) {
+    if (theirs == ours) return false;
+    add((what + " differs:").c_str(), name,
+        std::string(": ") + source + " has " + theirs + ", the model " + ours);
+    return true;
   };
   std::map<std::string, const AnyTensor*> unclaimed;
   for (const NamedTensor& t : found) {
@@ -63,11 +62,8 @@ std::string misfits(const char* kind, const std::vector<NamedTensor>& found, con
     const auto entry = unclaimed.extract(name);
     if (entry.empty()) {
       add("missing", name);
-    } else if (const AnyTensor& tensor = *entry.mapped(); shape_of(tensor) != shape) {
-      add("shape differs:", name, has(to_string(shape_of(tensor)), to_string(shape)));
-    } else if (const char* theirs = scalar_of(tensor);
-               scalar && std::string_view(theirs) != scalar) {
-      add("scalar type differs:", name, has(theirs, scalar));
+    } else if (!differs("shape", name, to_string(shape_of(*entry.mapped())), to_string(shape))) {
+      if (scalar) differs("scalar type", name, scalar_of(*entry.mapped()), scalar);
     }
   }
   for (const auto& [name, tensor] : unclaimed) add("unexpected", name);
@@ -75,28 +71,17 @@ std::string misfits(const char* kind, const std::vector<NamedTensor>& found, con
 }
 
 template <class T>
-void copy(const std::vector<NamedTensor>& weights, const Parameters<T>& parameters) {
+static void copy(const std::vector<NamedTensor>& weights, const Parameters<T>& parameters) {
   for (const NamedTensor& t : weights) {
     T* to = parameters.at(t.name).mutable_value().data();
     std::visit([to](const auto& from) { std::copy_n(from.data(), from.size(), to); }, t.tensor);
   }
 }
 
-}  // namespace
-
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
   std::vector<NamedTensor> tensors;
   for (const Parameter<T>& p : parameters) tensors.push_back({p.name, p.value()});
-  return tensors;
-}
-
-template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const AveragedWeights<T>* average) {
-  std::vector<NamedTensor> tensors;
-  for (const OptimizerState<T>& s : optimizer.state()) tensors.push_back({s.name, s.tensor});
-  if (average == nullptr) return tensors;
-  for (const OptimizerState<T>& s : average->state()) tensors.push_back({s.name, s.tensor});
   return tensors;
 }
 
@@ -115,13 +100,9 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Opti
   check<CheckpointError>(text.empty(), "checkpoint of step ", checkpoint.step,
                          " does not fit the model:", text);
   copy(checkpoint.parameters, parameters);
-  for (const NamedTensor& t : checkpoint.optimizer) {
-    const auto& tensor = std::get<Tensor<T>>(t.tensor);
-    if (!averaged(t.name).empty()) {
-      average->set_state(t.name, tensor);
-    } else {
-      optimizer.set_state(t.name, tensor);
-    }
+  for (const auto& [name, any] : checkpoint.optimizer) {
+    const auto& tensor = std::get<Tensor<T>>(any);
+    averaged(name).empty() ? optimizer.set_state(name, tensor) : average->set_state(name, tensor);
   }
 }
 
@@ -177,12 +158,11 @@ void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
   restore_weights(load_checkpoint(path).parameters, path, parameters);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                 \
-  template void save_checkpoint(const std::string&, const Parameters<T>&);                   \
-  template void load_checkpoint(const std::string&, const Parameters<T>&);                   \
-  template std::vector<NamedTensor> capture(const Parameters<T>&);                           \
-  template std::vector<NamedTensor> capture(const Optimizer<T>&, const AveragedWeights<T>*); \
-  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&,              \
+#define XGRAD_INSTANTIATE(T)                                                    \
+  template void save_checkpoint(const std::string&, const Parameters<T>&);      \
+  template void load_checkpoint(const std::string&, const Parameters<T>&);      \
+  template std::vector<NamedTensor> capture(const Parameters<T>&);              \
+  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, \
                         AveragedWeights<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

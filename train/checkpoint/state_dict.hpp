@@ -1,5 +1,4 @@
-// Copies tensors between a checkpoint and a model or an optimizer in memory: strictly, and all or
-// nothing.
+// Copies tensors between a checkpoint and a model or an optimizer: strictly, and all or nothing.
 #pragma once
 
 #include <string>
@@ -15,27 +14,20 @@ namespace xgrad {
 /// Returns copies of all parameters, in order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
-/// Returns copies of all state tensors of an optimizer, which must be whole, followed by the
-/// averaged weights if `average` is given.
-template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer,
-                                 const AveragedWeights<T>* average = nullptr);
 
-/// Returns a checkpoint with only the weights, step, config and what the task learned. No run can
-/// resume from it. Averaged weights ([train] ema or swa_start) replace the weights unless
-/// `raw`.
+/// Returns a checkpoint with only the weights, step, config and what the task learned. Averaged
+/// weights ([train] ema or swa_start) replace the weights unless `raw`.
 Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
 
-/// Overwrites every parameter with weights that need not come from a run. Converts float and double
-/// to T. Throws CheckpointError, which starts with `origin`, with nothing changed, and lists every
-/// parameter that is missing, unexpected, of another shape or too large for T.
+/// Overwrites every parameter with weights of any origin, converted to T. Throws CheckpointError,
+/// which starts with `origin`, with nothing changed, and lists every parameter that is missing,
+/// unexpected, of another shape or too large for T.
 template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters);
 
-/// Overwrites the parameters, the optimizer's state tensors and, if given, the averaged weights by
-/// those of a run's checkpoint. As strict, and refuses another scalar type. Does not change the
-/// optimizer's steps().
+/// Overwrites the parameters, the optimizer's state, but not its steps(), and, if given, the
+/// averaged weights by those of a run's checkpoint. As strict, and refuses another scalar type.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);
@@ -49,8 +41,7 @@ void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters);
 
-/// Returns a line for an error message if a number of the tensor exceeds the range of T; else an
-/// empty string.
+/// Returns a line for an error message if a number exceeds the range of T; else an empty text.
 template <class T>
 std::string too_large(const NamedTensor& tensor);
 

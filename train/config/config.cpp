@@ -8,7 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/config/keys.hpp>
@@ -80,24 +80,23 @@ void collect(Document document, Resolved& given, Problems& problems) {
   const std::vector<std::string>& sections = detail::config_sections();
   std::set<std::string> unknown;
   const auto is_section = [&](const std::string& name, const Place& place) {
-    if (detail::contains(sections, name)) return true;
-    if (unknown.insert(name).second) {
+    const bool known = detail::contains(sections, name);
+    if (!known && unknown.insert(name).second) {
       problems.push_back({place, name, "unknown section" + detail::suggest_section(name)});
     }
-    return false;
+    return known;
   };
   given.sections = std::move(document.sections);
   for (const auto& [name, place] : given.sections) is_section(name, place);
   for (Assignment& a : document.assignments) {
-    if (a.section.empty()) {
-      problems.push_back({a.key_place, a.key,
-                          detail::contains(sections, a.key)
-                              ? "is a section, written [" + a.key + "]"
-                              : "is outside of every section" + detail::suggest_anywhere(a.key)});
-    } else if (is_section(a.section, a.key_place)) {
-      const std::string name = a.section + "." + a.key;
-      given.assignments[name] = std::move(a);
+    if (!a.section.empty()) {
+      if (is_section(a.section, a.key_place)) given.assignments[a.name()] = std::move(a);
+      continue;
     }
+    problems.push_back({a.key_place, a.key,
+                        detail::contains(sections, a.key)
+                            ? "is a section, written [" + a.key + "]"
+                            : "is outside of every section" + detail::suggest_anywhere(a.key)});
   }
 }
 
@@ -113,27 +112,24 @@ void find_the_task(Resolved& given, Problems& problems) {
   std::vector<std::string> names;
   for (const TaskEntry& entry : tasks()) names.push_back(entry.name);
   const Assignment* a = find(given, "task.name");
-  if (a == nullptr) {
-    problems.push_back(
-        {given.sections["task"], "task.name", "is missing; there are " + joined(names)});
-    return;
-  }
+  const auto refuse = [&](const Place& place, const std::string& text) {
+    problems.push_back({place, "task.name", text});
+  };
+  if (a == nullptr) return refuse(given.sections["task"], "is missing; there are " + joined(names));
   const std::string* name = text_of(*a);
   if (name == nullptr || name->find('\0') != name->npos) return;  // Validator reports it
   const auto entry = std::ranges::find(tasks(), *name, &TaskEntry::name);
   if (entry != tasks().end()) {
     given.task = &*entry;
   } else if (given.writer == ConfigWriter::xgrad && !is_overridden(*a)) {
-    problems.push_back({a->value_place, "task.name", unknown_here("task " + excerpt(*name))});
+    refuse(a->value_place, unknown_here("task " + excerpt(*name)));
   } else {
-    problems.push_back({a->value_place, "task.name",
-                        "there is no task " + excerpt(*name) + "; there are " +
-                            joined(nearest_first(*name, names))});
+    refuse(a->value_place, "there is no task " + excerpt(*name) + "; there are " +
+                               joined(nearest_first(*name, names)));
   }
 }
 
-// Drops keys that the chosen optimizer or schedule does not use. "optim.name=sgd" on a command
-// line wins, even if the file sets keys of another optimizer.
+// "optim.name=sgd" on a command line wins, even if the file sets keys of another optimizer.
 void leave_out_keys_of_others(Resolved& given, Problems& problems) {
   std::erase_if(given.assignments, [&](const auto& entry) {
     const Assignment& a = entry.second;
@@ -142,12 +138,12 @@ void leave_out_keys_of_others(Resolved& given, Problems& problems) {
     const std::string name = chosen(given, a.section);
     // An unknown name is reported by itself.
     if (key->read_by(name) || !detail::is_known(a.section, name)) return false;
-    const char* chooser = detail::choosing_key(a.section);
-    const Assignment* choice = find(given, a.section + "." + chooser);
+    const std::string chooser = a.section + "." + detail::choosing_key(a.section);
+    const Assignment* choice = find(given, chooser);
     if (choice == nullptr || !is_overridden(*choice) || is_overridden(a)) {
-      problems.push_back({a.key_place, entry.first,
-                          "is not a key of " + a.section + "." + chooser + " = \"" + name +
-                              "\", but of " + joined(key->users)});
+      problems.push_back(
+          {a.key_place, entry.first,
+           "is not a key of " + chooser + " = \"" + name + "\", but of " + joined(key->users)});
     }
     return true;
   });
@@ -169,22 +165,18 @@ class Validator {
       }
       set(*preset);
     }
+    bool changed = false;  // whether an override changes the result
     for (const auto& [name, assignment] : given_.assignments) {
       if (name != "model.preset") set(assignment);
+      const ConfigKey* key = detail::find_config_key(assignment.section, assignment.key);
+      changed = changed || (is_overridden(assignment) && !(key != nullptr && key->execution));
     }
-    const auto changes_bits = [](const auto& entry) {
-      const ConfigKey* key = detail::find_config_key(entry.second.section, entry.second.key);
-      return is_overridden(entry.second) && !(key != nullptr && key->execution);
-    };
     const Assignment* hash = find(given_, "expect.sha256");
-    if (hash != nullptr && !is_overridden(*hash) &&
-        std::any_of(given_.assignments.begin(), given_.assignments.end(), changes_bits)) {
-      config_.expect.sha256.reset();
-    }
-    for (const detail::Inconsistency& broken : detail::inconsistencies(config_)) report(broken);
+    if (hash != nullptr && !is_overridden(*hash) && changed) config_.expect.sha256.reset();
+    detail::check_rules(config_, [&](auto&... broken) { report(broken...); });
     // A run can be read without its hooks.
     const std::string hooks = detail::problem_of_hooks(config_.log_hooks);
-    if (given_.writer == ConfigWriter::user && !hooks.empty()) report({{"log.hooks"}, hooks});
+    if (given_.writer == ConfigWriter::user && !hooks.empty()) report({"log.hooks"}, hooks);
     return config_;
   }
 
@@ -195,11 +187,10 @@ class Validator {
 
   void set(const Assignment& a) {
     if (a.section == "optim" && a.key == "groups") return set_groups(a);
-    const std::string name = a.section + "." + a.key;
     const ConfigKey* key = detail::find_config_key(a.section, a.key);
     if (has_part_of_another(given_, a)) {
       if (a.key == detail::choosing_key(a.section) && a.section != "log") {
-        return complain(a.value_place, name, unknown_here(excerpt(chosen(given_, a.section))));
+        return complain(a.value_place, a.name(), unknown_here(excerpt(chosen(given_, a.section))));
       }
       if (key == nullptr) return;  // a key of that part
     }
@@ -215,7 +206,7 @@ class Validator {
       return;
     }
     const bool shown = problems_.size() < kMostProblems;
-    complain(a.key_place, name,
+    complain(a.key_place, a.name(),
              "unknown key" + (shown ? detail::suggest_key(a.section, a.key, options) : ""));
   }
 
@@ -232,66 +223,62 @@ class Validator {
         entry.section = name;
         set_group_key(group, entry);
       }
-      if (group.match.empty() && !wrong_.contains(name + ".match")) {
-        complain(a.key_place, name + ".match", "is missing");
-      }
+      const bool missing = group.match.empty() && !wrong_.contains(name + ".match");
+      if (missing) complain(a.key_place, name + ".match", "is missing");
     }
   }
 
   void set_group_key(ParameterGroup& group, const Assignment& a) {
-    std::vector<std::string> names;
-    for (const detail::GroupKey& key : detail::group_keys()) {
-      names.push_back(key.spec.name);
-      if (key.spec.name != a.key) continue;
-      if (const auto value = checked(a, key.spec)) key.set(group, *value);
+    const auto& keys = detail::group_keys();
+    const auto key = std::ranges::find(keys, a.key, [](auto& k) { return k.spec.name; });
+    if (key != keys.end()) {
+      if (const auto value = checked(a, key->spec)) key->set(group, *value);
       return;
     }
-    complain(a.key_place, a.section + "." + a.key,
+    std::vector<std::string> names;
+    for (const detail::GroupKey& known : keys) names.push_back(known.spec.name);
+    complain(a.key_place, a.name(),
              a.key == "lr" ? "unknown key; the factor of optim.lr is lr_scale"
                            : "unknown key; there are " + joined(names));
   }
 
-  // The value of a key, if it may have it. A relative path is relative to the config's folder or,
-  // on the command line, to the working directory.
+  // The value, if it is valid. A path counts from the config's folder or, in overrides, from here.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
-    const auto* array = std::get_if<detail::Tables>(&a.value);
     std::string wrong;
-    if (const auto* unusable = std::get_if<detail::Unusable>(&a.value)) {
-      wrong = "is " + unusable->what;
-    } else if (array && array->tables.empty() && std::holds_alternative<Numbers>(spec.fallback)) {
-      return Numbers();
-    } else if (array) {
-      wrong = array->tables.empty() ? "is an array" : "is an array of tables";
-    }
-    if (!wrong.empty()) {
-      wrong += std::string(", must be ") + type_name(spec.fallback);
-    } else {
-      OptionValue value = std::get<OptionValue>(a.value);
-      wrong = problem(spec, value);
-      const auto* integer = std::get_if<std::int64_t>(&value);
-      if (integer && std::holds_alternative<double>(spec.fallback)) value = double(*integer);
-      if (wrong.empty() && spec.file && std::get<std::string>(value) != "") {
+    if (const auto* value = std::get_if<OptionValue>(&a.value)) {
+      wrong = problem(spec, *value);
+      const auto* integer = std::get_if<std::int64_t>(value);
+      if (!wrong.empty()) {
+      } else if (integer && std::holds_alternative<double>(spec.fallback)) {
+        return double(*integer);
+      } else if (spec.file && std::get<std::string>(*value) != "") {
         const fs::path folder = is_overridden(a) ? "" : fs::path(given_.origin).parent_path();
-        return fs::absolute(folder / std::get<std::string>(value)).lexically_normal().string();
+        return fs::absolute(folder / std::get<std::string>(*value)).lexically_normal().string();
+      } else {
+        return *value;
       }
-      if (wrong.empty()) return value;
+    } else {
+      const auto* array = std::get_if<detail::Tables>(&a.value);
+      const bool empty = array && array->tables.empty();
+      if (empty && std::holds_alternative<Numbers>(spec.fallback)) return Numbers();
+      wrong = array == nullptr ? "is " + std::get<detail::Unusable>(a.value).what
+              : empty          ? "is an array"
+                               : "is an array of tables";
+      wrong += std::string(", must be ") + type_name(spec.fallback);
     }
-    const std::string name = a.section + "." + a.key;
-    complain(a.value_place, name, wrong);
-    wrong_.insert(name);
+    complain(a.value_place, a.name(), wrong);
+    wrong_.insert(a.name());
     return std::nullopt;
   }
 
-  // Reports the rule at its first key that is given; not at all if one of its keys is invalid
-  // itself.
-  void report(const detail::Inconsistency& broken) {
-    if (std::ranges::any_of(broken.keys, [&](auto& key) { return wrong_.contains(key); })) return;
-    const auto section = given_.sections.find(broken.keys[0].substr(0, broken.keys[0].find('.')));
+  // Reports a rule at its first key that is given, unless one of its keys is invalid itself.
+  void report(const std::vector<std::string>& keys, const std::string& text) {
+    if (std::ranges::any_of(keys, [&](auto& key) { return wrong_.contains(key); })) return;
+    const auto section = given_.sections.find(keys[0].substr(0, keys[0].find('.')));
     Place place = section == given_.sections.end() ? Place() : section->second;
-    for (auto key = broken.keys.rbegin(); key != broken.keys.rend(); ++key) {
-      if (const Assignment* a = find(given_, *key)) place = a->value_place;
-    }
-    complain(place, broken.keys[0], broken.text);
+    const auto given = std::ranges::find_if(keys, [&](auto& key) { return find(given_, key); });
+    if (given != keys.end()) place = find(given_, *given)->value_place;
+    complain(place, keys[0], text);
   }
 
   const Resolved& given_;
@@ -309,12 +296,11 @@ void check_none(Problems problems, const std::string& origin) {
       lines.push_back("and " + std::to_string(problems.size() - kMostProblems) + " more");
       break;
     }
-    const std::string at =
-        place.override
-            ? "override '" + escaped(clipped(*place.override, kMostQuoted)) + "'"
-            : origin + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-    lines.push_back(at + ": " +
-                    escaped(clipped(key, kMostQuoted) + (key.empty() ? "" : ": ") + text));
+    const std::string line = std::to_string(place.line), column = std::to_string(place.column);
+    const auto cut = [](const std::string& quoted) { return clipped(quoted, kMostQuoted); };
+    lines.push_back(place.override ? "override '" + escaped(cut(*place.override)) + "': "
+                                   : origin + ":" + line + ":" + column + ": ");
+    lines.back() += escaped(cut(key) + (key.empty() ? "" : ": ") + text);
   }
   throw ConfigError(joined(lines, "\n"));
 }
@@ -340,16 +326,12 @@ Config parse_config(const std::string& text, const std::string& origin,
 }
 
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
-                   ConfigWriter writer) {
-  std::string text;
-  try {
-    text = read_file(path, detail::kMostConfigBytes);
-  } catch (const IoError& error) {
-    // A run's own file, so it is not an error in the user's config.
-    if (writer == ConfigWriter::xgrad) throw;
-    throw ConfigError(error.what());
-  }
-  return parse_config(text, path, overrides, writer);
+                   ConfigWriter writer) try {
+  return parse_config(read_file(path, detail::kMostConfigBytes), path, overrides, writer);
+} catch (const IoError& error) {
+  // A run's own file, so it is not an error in the user's config.
+  if (writer == ConfigWriter::xgrad) throw;
+  throw ConfigError(error.what());
 }
 
 }  // namespace xgrad

@@ -1,9 +1,8 @@
-// Config: all settings of a run, read from one TOML file. Here are their types and defaults; the
-// tables in model_keys.cpp and section_keys.cpp have their words, ranges and help.
+// Config: all settings of a run, read from one TOML file. The tables in model_keys.cpp and
+// section_keys.cpp have the words, ranges and help of its keys.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -116,24 +115,19 @@ struct TrainConfig {
 
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
-  std::optional<double> accuracy;        ///< minimum on the test split
-  std::optional<double> accuracy_below;  ///< maximum on the test split, of a config that fails
-  std::optional<double> below_ceiling;   ///< maximum gap to the best possible accuracy
-  /// Minimum lead of the accuracy over that of the best baseline, as best_baseline() measures it.
-  std::optional<double> above_baseline;
-  /// Maximum difference between the accuracy and the best possible from each token by itself.
-  std::optional<double> at_token_ceiling;
-  /// Maximum excess over the lowest possible loss, as a fraction of it.
-  std::optional<double> above_floor;
+  std::optional<double> accuracy;            ///< minimum on the test split
+  std::optional<double> accuracy_below;      ///< maximum on the test split, of a config that fails
+  std::optional<double> below_ceiling;       ///< maximum gap to the best possible accuracy
+  std::optional<double> above_baseline;      ///< minimum lead of the accuracy over best_baseline()
+  std::optional<double> at_token_ceiling;    ///< maximum gap to the best accuracy by single tokens
+  std::optional<double> above_floor;         ///< maximum excess over the lowest loss, as a fraction
   std::optional<double> exact_match;         ///< minimum
   std::optional<double> r2;                  ///< minimum
   std::optional<double> loss;                ///< maximum
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
-  /// Minimum by which the bits per character are below those of the task's best rule.
-  std::optional<double> bits_below_rule;
-  std::optional<std::uint64_t> parameters;  ///< exact number of scalars in all parameters
-  /// Maximum step of the first validation at which all claims about metrics hold.
-  std::optional<std::uint64_t> within_steps;
+  std::optional<double> bits_below_rule;     ///< minimum bits below those of the task's best rule
+  std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
+  std::optional<std::uint64_t> within_steps;  ///< maximum first_reached()
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
   /// The state_hash() after the last step. Overrides of keys that change results drop it.
   std::optional<std::string> sha256;
@@ -157,6 +151,13 @@ struct Config {
   double mpi_timeout = 60;       ///< [mpi] timeout: seconds without an answer that end the run
   ExpectConfig expect;           ///< claims about the result
 };
+
+/// Calls `f.operator()<T>()` with T = float or double, as train.precision says.
+template <class F>
+auto with_precision(const Config& config, const F& f) {
+  return config.train.precision == "double" ? f.template operator()<double>()
+                                            : f.template operator()<float>();
+}
 
 /// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
 struct PartEntry {

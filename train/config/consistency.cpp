@@ -1,112 +1,94 @@
 #include <xgrad/train/config/keys.hpp>
 
-#include <algorithm>
 #include <climits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 
 namespace xgrad::detail {
 
-namespace {
-
-// Collects the rules that a config breaks.
-struct Refusals {
-  std::vector<Inconsistency> broken = {};
-
-  // The message is about the first key and made of `parts`.
-  template <class... Parts>
-  void operator()(bool is_broken, std::vector<std::string> keys, const Parts&... parts) {
-    if (!is_broken) return;
-    Message message;
-    (message.add(parts), ...);
-    broken.push_back({std::move(keys), message.text()});
-  }
-};
-
-bool has_attention(const ModelConfig& model) {
-  return model.kind == "encoder" || model.kind == "encoder_decoder";
+static bool has_attention(const ModelConfig& m) {
+  return m.kind == "encoder" || m.kind == "encoder_decoder";
 }
 
-void heads_and_weights(const ModelConfig& model, Refusals& refuse_if) {
-  const std::size_t heads = model.heads, made = heads * model.head_dim;
-  const bool divides = model.head_dim != 0 || model.width % heads == 0;
-  const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / heads;
-  const bool attends = has_attention(model);
+static void heads_and_weights(const ModelConfig& m, const auto& refuse_if) {
+  const std::size_t heads = m.heads, made = heads * m.head_dim;
+  const bool divides = m.head_dim != 0 || m.width % heads == 0;
+  const std::size_t head_dim = m.head_dim != 0 ? m.head_dim : m.width / heads;
+  const bool attends = has_attention(m);
   refuse_if(attends && !divides, {"model.heads", "model.width", "model.head_dim"}, heads,
-            " heads do not divide a width of ", model.width,
+            " heads do not divide a width of ", m.width,
             "; change one of them, or set model.head_dim");
-  refuse_if(!model.out_proj && model.head_dim != 0 && made != model.width,
+  refuse_if(!m.out_proj && m.head_dim != 0 && made != m.width,
             {"model.out_proj", "model.head_dim", "model.heads", "model.width"},
-            "false needs heads that make the width, but ", heads, " heads of ", model.head_dim,
-            " features make ", made, ", and model.width is ", model.width);
-  refuse_if(model.attention_mean && model.attention_activation == "softmax",
+            "false needs heads that make the width, but ", heads, " heads of ", m.head_dim,
+            " features make ", made, ", and model.width is ", m.width);
+  refuse_if(m.attention_mean && m.attention_activation == "softmax",
             {"model.attention_mean", "model.attention_activation"},
             "needs another model.attention_activation than \"softmax\", whose weights sum to 1 "
             "already");
-  refuse_if(!model.init_strict && model.init_from.empty(), {"model.init_strict", "model.init_from"},
+  refuse_if(!m.init_strict && m.init_from.empty(), {"model.init_strict", "model.init_from"},
             "false needs model.init_from, the weights to start from");
-  refuse_if(model.init_noise != 0 && model.init_from.empty(),
-            {"model.init_noise", "model.init_from"},
+  refuse_if(m.init_noise != 0 && m.init_from.empty(), {"model.init_noise", "model.init_from"},
             "needs model.init_from, the weights to add noise to");
-  refuse_if(attends && divides && model.positions == "rotary" && head_dim % 2 != 0,
+  refuse_if(attends && divides && m.positions == "rotary" && head_dim % 2 != 0,
             {"model.positions", "model.width", "model.heads", "model.head_dim"},
             "rotary needs an even number of features per head, not ", head_dim);
-  refuse_if(model.init_std != ModelConfig().init_std && model.init != "trunc_normal",
+  refuse_if(m.init_std != ModelConfig().init_std && m.init != "trunc_normal",
             {"model.init_std", "model.init"},
-            "has an effect only with model.init = \"trunc_normal\", not ", model.init);
+            "has an effect only with model.init = \"trunc_normal\", not ", m.init);
 }
 
-void positions_and_kind(const ModelConfig& model, Refusals& refuse_if) {
-  const bool decodes = model.kind == "encoder_decoder", attends = has_attention(model);
-  refuse_if(model.max_distance != ModelConfig().max_distance && model.positions != "relative_bias",
+static void positions_and_kind(const ModelConfig& m, const auto& refuse_if) {
+  const bool decodes = m.kind == "encoder_decoder", attends = has_attention(m);
+  refuse_if(m.max_distance != ModelConfig().max_distance && m.positions != "relative_bias",
             {"model.max_distance", "model.positions"},
-            "has an effect only with model.positions = \"relative_bias\", not ", model.positions);
-  refuse_if(model.cross_positions && !(decodes && model.positions == "rotary"),
+            "has an effect only with model.positions = \"relative_bias\", not ", m.positions);
+  refuse_if(m.cross_positions && !(decodes && m.positions == "rotary"),
             {"model.cross_positions", "model.kind", "model.positions"},
             "has an effect only with model.kind = \"encoder_decoder\" and model.positions = "
             "\"rotary\"");
-  refuse_if(decodes && model.positions == "relative_index", {"model.positions", "model.kind"},
+  refuse_if(decodes && m.positions == "relative_index", {"model.positions", "model.kind"},
             "relative_index needs the length of the output, which an encoder_decoder does not know "
             "in advance");
-  refuse_if(decodes && model.normalization == "batch", {"model.normalization", "model.kind"},
+  refuse_if(decodes && m.normalization == "batch", {"model.normalization", "model.kind"},
             "batch would leak later outputs of an encoder_decoder to earlier ones");
-  refuse_if(decodes && model.layers == 0, {"model.layers", "model.kind"},
+  refuse_if(decodes && m.layers == 0, {"model.layers", "model.kind"},
             "is 0, must be at least 1 for an encoder_decoder, which reads its input in the layers "
             "of its decoder");
-  refuse_if(model.window % 2 == 0, {"model.window"}, "is ", model.window, ", must be odd");
-  refuse_if(
-      model.window % 2 != 0 && model.window != ModelConfig().window && model.kind != "window_mlp",
-      {"model.window", "model.kind"}, "has an effect only with model.kind = \"window_mlp\", not ",
-      model.kind);
-  refuse_if(model.stochastic_depth > 0 && !attends, {"model.stochastic_depth", "model.kind"},
-            "skips the sublayers of an encoder, and a ", model.kind, " has none");
-  refuse_if(model.init_scaled_residuals && !attends, {"model.init_scaled_residuals", "model.kind"},
-            "is for the sublayers of an encoder, and a ", model.kind, " has none");
+  refuse_if(m.window % 2 == 0, {"model.window"}, "is ", m.window, ", must be odd");
+  refuse_if(m.window % 2 != 0 && m.window != ModelConfig().window && m.kind != "window_mlp",
+            {"model.window", "model.kind"},
+            "has an effect only with model.kind = \"window_mlp\", not ", m.kind);
+  refuse_if(m.stochastic_depth > 0 && !attends, {"model.stochastic_depth", "model.kind"},
+            "skips the sublayers of an encoder; kind ", m.kind, " has none");
+  refuse_if(m.init_scaled_residuals && !attends, {"model.init_scaled_residuals", "model.kind"},
+            "is for the sublayers of an encoder; kind ", m.kind, " has none");
 }
 
 // The penalty compares the directions of the attention maps of two heads.
-void heads_that_can_differ(const Config& config, Refusals& refuse_if) {
-  const ModelConfig& model = config.model;
+static void heads_that_can_differ(const Config& config, const auto& refuse_if) {
+  const ModelConfig& m = config.model;
   if (config.train.head_diversity == 0) return;
   const char* const key = "train.head_diversity";
-  refuse_if(!has_attention(model), {key, "model.kind"}, "compares attention heads, and a ",
-            model.kind, " has none");
-  if (!has_attention(model)) return;
-  refuse_if(model.heads == 1, {key, "model.heads"}, "compares heads, and model.heads is 1");
-  refuse_if(model.layers == 0, {key, "model.layers"}, "compares heads, and model.layers is 0");
-  refuse_if(model.attention_activation.ends_with("relu"), {key, "model.attention_activation"},
+  refuse_if(!has_attention(m), {key, "model.kind"}, "compares attention heads; kind ", m.kind,
+            " has none");
+  if (!has_attention(m)) return;
+  refuse_if(m.heads == 1, {key, "model.heads"}, "compares heads, and model.heads is 1");
+  refuse_if(m.layers == 0, {key, "model.layers"}, "compares heads, and model.layers is 0");
+  refuse_if(m.attention_activation.ends_with("relu"), {key, "model.attention_activation"},
             "compares the directions of attention maps, and maps of model.attention_activation = "
             "\"",
-            model.attention_activation, "\" may be all 0");
+            m.attention_activation, "\" may be all 0");
   refuse_if(config.train.recompute, {key, "train.recompute"},
             "needs the attention maps, which train.recompute does not keep");
 }
 
-void averages_and_rates(const TrainConfig& train, const ModelConfig& model, Refusals& refuse_if) {
-  refuse_if((train.dropout_start != 1 || train.dropout_end != 1) && model.own.empty() &&
-                model.dropout == 0 && model.attention_dropout == 0 && model.stochastic_depth == 0,
+static void averages_and_rates(const TrainConfig& train, const ModelConfig& m,
+                               const auto& refuse_if) {
+  refuse_if((train.dropout_start != 1 || train.dropout_end != 1) && m.own.empty() &&
+                m.dropout == 0 && m.attention_dropout == 0 && m.stochastic_depth == 0,
             {train.dropout_start != 1 ? "train.dropout_start" : "train.dropout_end",
              "model.dropout", "model.attention_dropout", "model.stochastic_depth"},
             "has no effect, because every dropout rate is 0");
@@ -129,7 +111,7 @@ void averages_and_rates(const TrainConfig& train, const ModelConfig& model, Refu
 }
 
 // make_objective() checks whether the loss fits the task's targets.
-void what_goes_with_the_loss(const TrainConfig& train, Refusals& refuse_if) {
+static void what_goes_with_the_loss(const TrainConfig& train, const auto& refuse_if) {
   const bool of_classes = train.loss == "auto" || train.loss == "cross_entropy";
   const char* const unless = " unless train.loss is \"auto\" or \"cross_entropy\"; it is ";
   refuse_if(train.huber_delta != TrainConfig().huber_delta && train.loss != "huber",
@@ -141,17 +123,15 @@ void what_goes_with_the_loss(const TrainConfig& train, Refusals& refuse_if) {
             "must be 0", unless, train.loss);
 }
 
-void optimizer_and_schedule(const Config& config, Refusals& refuse_if) {
+static void optimizer_and_schedule(const Config& config, const auto& refuse_if) {
   const OptimConfig& optim = config.optim;
   const std::uint64_t steps = config.train.steps, warmup = config.schedule.warmup;
-  // If the length is given in epochs, the trainer checks the warm-up, because only it knows the
-  // size of the data.
+  // The trainer checks warm-ups against epochs, because it knows the size of the data.
   refuse_if(steps != 0 && warmup > steps, {"schedule.warmup", "train.steps"}, "is ", warmup,
             ", must be at most train.steps, ", steps);
   refuse_if(optim.name == "sgd" && optim.nesterov && optim.momentum == 0,
             {"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0");
-  // An eps of 0 would divide 0 by 0 for weights without gradient, such as rows that no batch looks
-  // up.
+  // An eps of 0 would divide 0 by 0 for weights without gradient.
   const std::string& precision = config.train.precision;
   refuse_if(precision != "double" && float(optim.eps) == 0, {"optim.eps", "train.precision"},
             "rounds to 0 with train.precision = \"", precision, "\"; choose a larger value");
@@ -166,7 +146,7 @@ void optimizer_and_schedule(const Config& config, Refusals& refuse_if) {
 }
 
 // A task with a key min_x also has x or max_x.
-void minima_of_the_task(const Options& options, Refusals& refuse_if) {
+static void minima_of_the_task(const Options& options, const auto& refuse_if) {
   const auto integer = [&](const std::string& name) {
     const auto found = options.find(name);
     return found == options.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
@@ -182,16 +162,21 @@ void minima_of_the_task(const Options& options, Refusals& refuse_if) {
   }
 }
 
-}  // namespace
-
-std::vector<Inconsistency> inconsistencies(const Config& config) {
+void check_rules(const Config& config, const Report& report) {
   const TrainConfig& train = config.train;
   const ExpectConfig& e = config.expect;
-  Refusals refuse_if;
+  // The message is about the first key and made of `parts`.
+  const auto refuse_if = [&](bool broken, const std::vector<std::string>& keys,
+                             const auto&... parts) {
+    if (!broken) return;
+    Message message;
+    (message.add(parts), ...);
+    report(keys, message.text());
+  };
   heads_and_weights(config.model, refuse_if);
   positions_and_kind(config.model, refuse_if);
   refuse_if(train.recompute && !has_attention(config.model), {"train.recompute", "model.kind"},
-            "recomputes the blocks of an encoder, and a ", config.model.kind, " has none");
+            "recomputes the blocks of an encoder; kind ", config.model.kind, " has none");
   refuse_if((train.steps == 0) == (train.epochs == 0), {"train.steps", "train.epochs"},
             "set exactly one of train.steps and train.epochs, the length of the run");
   heads_that_can_differ(config, refuse_if);
@@ -205,12 +190,9 @@ std::vector<Inconsistency> inconsistencies(const Config& config) {
                       e.above_floor || e.exact_match || e.r2 || e.loss || e.bits_per_character;
   refuse_if(e.within_steps && !claims, {"expect.within_steps", "expect.accuracy"},
             "needs a claim about a metric, such as expect.accuracy, that a validation can reach");
-  return refuse_if.broken;
 }
 
-// No system call takes a path of PATH_MAX bytes, and looking at each of its parents takes time that
-// grows with the square of its length. Only a shell expands ~. Control characters would garble
-// terminals, logs and lists of runs.
+// No system call takes a path of PATH_MAX bytes. Control characters would garble lists of runs.
 std::string flaw_of_new_path(const std::string& path) {
   if (path.size() >= PATH_MAX) {
     return "is too long: " + std::to_string(path.size()) + " bytes, the limit is " +

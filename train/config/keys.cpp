@@ -7,7 +7,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {
 
@@ -17,8 +16,8 @@ static std::vector<std::string> parts_in(std::string_view section, const std::st
 }
 
 bool ConfigKey::read_by(const std::string& chosen) const {
-  const auto uses = [&](const std::string& part) { return contains(users, part); };
-  return users.empty() || std::ranges::any_of(parts_in(section, chosen), uses);
+  return users.empty() || std::ranges::any_of(parts_in(section, chosen),
+                                              [&](auto& part) { return contains(users, part); });
 }
 
 // Parts of the program add rows to it.
@@ -52,8 +51,8 @@ std::vector<std::string> hooks_in(const std::string& list) {
   std::vector<std::string> names;
   std::istringstream parts(list);
   for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
-    names.push_back(first == part.npos ? "" : part.substr(first, last - first + 1));
+    part.erase(0, part.find_first_not_of(' '));
+    names.push_back(part.substr(0, part.find_last_not_of(' ') + 1));
   }
   return names;
 }
@@ -70,8 +69,8 @@ std::string problem_of_hooks(const std::string& list) {
 bool is_known(std::string_view section, const std::string& chosen) {
   const std::vector<std::string>& choices =
       section == "log" ? hooks() : find_config_key(section, choosing_key(section))->spec.choices;
-  const auto known = [&](const std::string& part) { return contains(choices, part); };
-  return std::ranges::all_of(parts_in(section, chosen), known);
+  return std::ranges::all_of(parts_in(section, chosen),
+                             [&](auto& part) { return contains(choices, part); });
 }
 
 static ConfigKey own_key(const std::string& section, const PartEntry& part, const OptionSpec& spec,
@@ -94,45 +93,40 @@ static void check_name(const std::string& name, const std::string& what) {
 }
 
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&)) {
-  Keys& keys = table();
   const auto row = [&](const std::string& name) {
-    return std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& key) {
-      return key.section == section && key.spec.name == name;
-    });
+    return const_cast<ConfigKey*>(find_config_key(section, name));  // one of table()
   };
   check_name(part.name, section);
   check<ConfigError>(!is_known(section, part.name), section, ".", choosing_key(section), ": '",
                      part.name, "' exists already");
   for (const OptionSpec& option : part.options) {
     check_name(option.name, section + ", " + part.name);
-    check<ConfigError>(row(option.name) == keys.end() &&
+    check<ConfigError>(row(option.name) == nullptr &&
                            std::ranges::count(part.options, option.name, &OptionSpec::name) == 1,
-                       section, ".", option.name, ": ", part.name,
-                       " cannot have this key, because there is one");
+                       section, ".", option.name, ": exists already, so ", part.name,
+                       " cannot have it");
   }
   for (const std::string& name : part.keys) {
     const auto key = row(name);
-    check<ConfigError>(key != keys.end() && !key->users.empty(), section, ".", name, ": ",
-                       part.name, " cannot read this key, because no other part has it");
+    check<ConfigError>(key != nullptr && !key->users.empty(), section, ".", name, ": ", part.name,
+                       " cannot read this key, because no other part has it");
   }
   OptionSpec& choice = row(choosing_key(section))->spec;
   (section == "log" ? hooks() : choice.choices).push_back(part.name);
   choice.help += " " + part.name + ": " + part.help;
   for (const std::string& name : part.keys) row(name)->users.push_back(part.name);
-  const auto last = std::find_if(keys.rbegin(), keys.rend(),
-                                 [&](const ConfigKey& key) { return key.section == section; });
-  Keys added;
-  for (const OptionSpec& option : part.options)
-    added.push_back(own_key(section, part, option, own));
-  keys.insert(last.base(), added.begin(), added.end());
+  Keys& keys = table();
+  auto at = std::ranges::find(keys.rbegin(), keys.rend(), section, &ConfigKey::section).base();
+  for (const OptionSpec& option : part.options) {
+    at = keys.insert(at, own_key(section, part, option, own)) + 1;
+  }
 }
 
 const std::vector<std::string>& config_sections() {
   static const std::vector<std::string> sections = [] {
     std::vector<std::string> names;
-    for (const ConfigKey& key : config_keys()) {
-      if (names.empty() || names.back() != key.section) names.push_back(key.section);
-    }
+    for (const ConfigKey& key : config_keys()) names.push_back(key.section);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
   }();
   return sections;
@@ -151,65 +145,50 @@ bool is_read(const ConfigKey& key, const Config& config) {
   return key.read_by(std::get<std::string>(*name));
 }
 
-// Suggestions for names that are unknown.
-namespace {
-
 // Translates key names of other libraries.
-const std::string& translated(const std::string& key) {
-  static const std::map<std::string, std::string, std::less<>> words = {
-      {"batch_size", "batch"},
-      {"betas", "beta1"},
-      {"clip_norm", "clip"},
-      {"d_model", "width"},
-      {"depth", "layers"},
-      {"dim", "width"},
-      {"dim_feedforward", "feedforward"},
-      {"embed_dim", "width"},
-      {"grad_clip", "clip"},
-      {"hidden_size", "width"},
-      {"learning_rate", "lr"},
-      {"max_epochs", "epochs"},
-      {"max_steps", "steps"},
-      {"mlp_dim", "feedforward"},
-      {"n_heads", "heads"},
-      {"n_layers", "layers"},
-      {"num_epochs", "epochs"},
-      {"num_heads", "heads"},
-      {"num_layers", "layers"},
-      {"num_steps", "steps"},
-      {"warmup_steps", "warmup"},
-      {"wd", "weight_decay"}};
-  const auto found = words.find(key);
-  return found == words.end() ? key : found->second;
+static std::string translated(const std::string& key) {
+  static const std::map<std::string, std::vector<std::string>> words = {
+      {"batch", {"batch_size"}},
+      {"beta1", {"betas"}},
+      {"clip", {"clip_norm", "grad_clip"}},
+      {"epochs", {"max_epochs", "num_epochs"}},
+      {"feedforward", {"dim_feedforward", "mlp_dim"}},
+      {"heads", {"n_heads", "num_heads"}},
+      {"layers", {"depth", "n_layers", "num_layers"}},
+      {"lr", {"learning_rate"}},
+      {"steps", {"max_steps", "num_steps"}},
+      {"warmup", {"warmup_steps"}},
+      {"weight_decay", {"wd"}},
+      {"width", {"d_model", "dim", "embed_dim", "hidden_size"}}};
+  const auto known = [&](const auto& entry) { return contains(entry.second, key); };
+  const auto found = std::ranges::find_if(words, known);
+  return found == words.end() ? key : found->first;
 }
 
-std::string did_you_mean(const std::string& what) {
+static std::string did_you_mean(const std::string& what) {
   return "; did you mean " + what + "?";
 }
 
-std::string choose_from(const std::vector<std::string>& names) {
+static std::string choose_from(const std::vector<std::string>& names) {
   return names.empty() ? "" : "; there are " + joined(names);
 }
 
-// The name closest to the word, or one that is a prefix of the word or has it as a prefix; empty if
-// there is none.
-std::string meant(std::string word, const std::vector<std::string>& names) {
+// The name closest to the word, or one that begins it or begins with it; empty if there is none.
+static std::string meant(std::string word, const std::vector<std::string>& names) {
   // No name is longer, and the distance takes quadratic time.
   word.resize(std::min<std::size_t>(word.size(), 64));
   const std::string near = nearest(word, names);
   if (!near.empty()) return near;
-  for (const std::string& name : names) {
-    const bool related = word.starts_with(name) || name.starts_with(word);
-    if (related && std::min(word.size(), name.size()) >= 3) return name;
-  }
-  return "";
+  const auto related = std::ranges::find_if(names, [&](const std::string& name) {
+    return std::min(word.size(), name.size()) >= 3 &&
+           (word.starts_with(name) || name.starts_with(word));
+  });
+  return related == names.end() ? "" : *related;
 }
-
-}  // namespace
 
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys) {
-  const std::string& word = translated(key);
+  const std::string word = translated(key);
   std::vector<std::string> names, elsewhere;
   for (const ConfigKey& row : config_keys()) {
     if (row.section == section) names.push_back(row.spec.name);
@@ -227,16 +206,21 @@ std::string suggest_key(const std::string& section, const std::string& key,
 std::string suggest_anywhere(const std::string& key) {
   std::vector<std::string> names;
   for (const ConfigKey& row : config_keys()) names.push_back(row.spec.name);
-  const std::string near = meant(translated(key), names);
-  for (const ConfigKey& row : config_keys()) {
-    if (row.spec.name == near) return did_you_mean(row.name());
-  }
-  return "";
+  const auto named = [](const ConfigKey& row) { return row.spec.name; };
+  const auto row = std::ranges::find(config_keys(), meant(translated(key), names), named);
+  return row == config_keys().end() ? "" : did_you_mean(row->name());
 }
 
 std::string suggest_section(const std::string& section) {
   const std::string near = meant(section, config_sections());
   return near.empty() ? choose_from(config_sections()) : did_you_mean("[" + near + "]");
+}
+
+std::string suggest(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot != name.npos) return suggest_key(name.substr(0, dot), name.substr(dot + 1), {});
+  const std::string key = suggest_anywhere(name);
+  return key.empty() ? suggest_section(name) : key;
 }
 
 }  // namespace xgrad::detail

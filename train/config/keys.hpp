@@ -1,12 +1,14 @@
-// The table that defines every key of a config, the rules between keys, and suggestions for
-// misspelt ones.
+// The table that defines every key of a config, and the functions that build its rows; the rules
+// between keys, and suggestions for misspelt ones.
 #pragma once
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,8 +50,7 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// The key that chooses among the parts of a section: "kind" in [model], "hooks" in [log],
-/// otherwise "name".
+/// The key that chooses among the parts of a section: "kind", "hooks" in [log], or "name".
 const char* choosing_key(std::string_view section);
 
 /// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
@@ -62,16 +63,13 @@ bool is_read(const ConfigKey& key, const Config& config);
 using GroupKey = Key<ParameterGroup>;
 const std::vector<GroupKey>& group_keys();
 
-/// A value of model.preset: values that replace the defaults of keys of [model].
-struct Preset {
-  std::string name;
-  std::vector<std::pair<std::string, OptionValue>> values;
-};
+/// The values of model.preset, each with values that replace the defaults of keys of [model].
+using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
-/// Adds a part to the table of keys: its name to the choices of the section's `kind`, `name` or
-/// `hooks`, and its own keys, which `own` stores. Throws ConfigError when the name or a key is
-/// taken or has a wrong form, or when `keys` names something else than a key of other parts.
+/// Adds a part to the table of keys: its name to the choices of choosing_key(), and its own keys,
+/// which `own` stores. Throws ConfigError when the name or a key is taken or has a wrong form, or
+/// when `keys` names something else than a key of other parts.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which commas separate; spaces around them do not count.
@@ -80,13 +78,9 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// A rule between keys that a config breaks.
-struct Inconsistency {
-  std::vector<std::string> keys;  ///< keys of the rule; the message is about the first
-  std::string text;
-};
-
-std::vector<Inconsistency> inconsistencies(const Config& config);
+/// Called for a rule between keys that a config breaks; the text is about the first of its keys.
+using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
+void check_rules(const Config& config, const Report& report);
 
 /// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
 std::string flaw_of_new_path(const std::string& path);
@@ -98,9 +92,103 @@ void check_named_after(const std::string& file, const std::string& path);
 /// `task_keys` are the keys of the config's task.
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys);
-/// Makes a suggestion for a key that is outside of every section.
+/// Makes a suggestion for a key that is outside of every section, for an unknown section, and for
+/// either, or "section.key".
 std::string suggest_anywhere(const std::string& key);
-/// Makes a suggestion for an unknown section.
 std::string suggest_section(const std::string& section);
+std::string suggest(const std::string& name);
+
+using Keys = std::vector<ConfigKey>;
+
+// The rows of [model], [train], [optim], [schedule] and [expect], in the order in which they are
+// printed, and those of [log], [run] and [mpi].
+Keys model_keys();
+Keys train_keys();
+Keys optim_keys();
+Keys schedule_keys();
+Keys expect_keys();
+Keys execution_keys();
+
+inline Keys all_of(const std::vector<Keys>& parts) {
+  Keys all;
+  for (const Keys& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+struct Limits {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+};
+inline Limits between(double min, double max) {
+  return {min, max};
+}
+inline constexpr double kMany = 1e12;  // limit of steps: above any run, far from overflow
+inline const Limits kCount = {0, kMany}, kShare = {0, 1}, kFraction = {0, below(1)},
+                    kPositive = {.min = above(0)}, kNotNegative = {.min = 0},
+                    kAtLeastOne = {.min = 1};
+
+// The type in which an OptionValue holds a field.
+template <class Field>
+using Held = std::conditional_t<std::is_integral_v<Field> && !std::is_same_v<Field, bool>,
+                                std::int64_t, Field>;
+
+template <class Field>
+std::optional<OptionValue> to_value(const Field& field) {
+  if constexpr (requires { field.has_value(); }) {
+    return field ? to_value(*field) : std::nullopt;
+  } else {
+    return Held<Field>(field);
+  }
+}
+
+template <class Field>
+void assign(Field& field, const OptionValue& value) {
+  if constexpr (requires { field.has_value(); }) {
+    assign(field.emplace(), value);
+  } else {
+    field = Field(std::get<Held<Field>>(value));
+  }
+}
+
+// Makes a key whose value is in the field that `place` returns. The default is the value in a new
+// Owner; a std::optional has none.
+template <class Owner, class Place>
+Key<Owner> key_at(const Place& place, const char* name, const char* help, Limits limits) {
+  Owner fresh;
+  auto first = place(fresh);
+  if constexpr (requires { first.has_value(); }) {
+    if (!first) first.emplace();
+  }
+  return {{name, *to_value(first), help, limits.min, limits.max},
+          [place](const Owner& owner) { return to_value(place(const_cast<Owner&>(owner))); },
+          [place](Owner& owner, const OptionValue& value) { assign(place(owner), value); }};
+}
+
+// Makes the rows of a section, whose values are members of what `part` returns.
+template <class Part>
+struct SectionKeys {
+  const char* section;
+  Part& (*part)(Config&);
+
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, Limits limits, const char* help) const {
+    const auto place = [ part = part, field ](Config & config) -> auto& {
+      return part(config).*field;
+    };
+    return {key_at<Config>(place, name, help, limits), section};
+  }
+
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, const char* help) const {
+    return (*this)(name, field, Limits(), help);
+  }
+
+  ConfigKey operator()(const char* name, std::string Part::*field, std::vector<std::string> choices,
+                       const char* help) const {
+    ConfigKey key = (*this)(name, field, help);
+    key.spec.choices = std::move(choices);
+    return key;
+  }
+};
 
 }  // namespace xgrad::detail

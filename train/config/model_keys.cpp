@@ -1,9 +1,9 @@
 // The rows of [model].
 #include <algorithm>
-#include <array>
+#include <string_view>
 
-#include <xgrad/data/option_text.hpp>
-#include <xgrad/train/config/section_keys.hpp>
+#include <xgrad/data/options.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 namespace xgrad::detail {
 
@@ -22,21 +22,19 @@ const std::vector<Preset>& model_presets() {
   return presets;
 }
 
-namespace {
-
 using M = ModelConfig;
 
 constexpr SectionKeys<M> key{"model", [](Config& c) -> M& { return c.model; }};
 
 // The row of model.preset. A Config stores the values that a preset sets, not its name.
-ConfigKey preset_key() {
+static ConfigKey preset_key() {
   std::string help = "Sets other defaults for this section.";
   std::vector<std::string> names = {"none"};
-  for (const Preset& preset : model_presets()) {
-    help += (names.size() == 1 ? " " : "; ") + preset.name;
-    names.push_back(preset.name);
-    for (const auto& [key, value] : preset.values) {
-      help += (&key == &preset.values[0].first ? ": " : ", ") + key + " " + to_literal(value);
+  for (const auto& [preset, values] : model_presets()) {
+    help += (names.size() == 1 ? " " : "; ") + preset;
+    names.push_back(preset);
+    for (const auto& [key, value] : values) {
+      help += (&key == &values[0].first ? ": " : ", ") + key + " " + to_literal(value);
     }
   }
   ConfigKey own;
@@ -48,9 +46,9 @@ ConfigKey preset_key() {
       .choices = names};
   own.get = [](const Config&) { return std::optional<OptionValue>(); };
   own.set = [](Config& config, const OptionValue& value) {
-    for (const Preset& preset : model_presets()) {
-      if (preset.name != std::get<std::string>(value)) continue;
-      for (const auto& [name, setting] : preset.values) {
+    for (const auto& [preset, values] : model_presets()) {
+      if (preset != std::get<std::string>(value)) continue;
+      for (const auto& [name, setting] : values) {
         find_config_key("model", name)->set(config, setting);
       }
     }
@@ -59,7 +57,7 @@ ConfigKey preset_key() {
 }
 
 // Keys for the kind of model, its sizes and its layers.
-Keys layer_keys() {
+static Keys layer_keys() {
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
       preset_key(),
@@ -79,8 +77,8 @@ Keys layer_keys() {
       key("attention_dropout", &M::attention_dropout, kFraction,
           "Dropout rate of the attention weights."),
       key("stochastic_depth", &M::stochastic_depth, kFraction,
-          "Rate at which training skips both sublayers of the last layer, each for each example; "
-          "layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
+          "Probability, per example and sublayer, that training skips a sublayer of the last "
+          "layer; layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
       key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
           "Where a layer normalises. pre: before each sublayer; post: after each residual "
           "addition; sandwich: before and after each sublayer; none: nowhere."),
@@ -96,7 +94,7 @@ Keys layer_keys() {
 }
 
 // Keys for positions, input, output, projections and initial weights.
-Keys input_keys() {
+static Keys input_keys() {
   return {
       key("positions", &M::positions,
           {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
@@ -107,8 +105,8 @@ Keys input_keys() {
       key("max_distance", &M::max_distance, between(1, 65535),
           "For relative_bias: distances beyond this share one bias."),
       key("cross_positions", &M::cross_positions,
-          "Lets rotary positions of an encoder_decoder also compare the place of an output with "
-          "those of the inputs, for outputs that follow the inputs one by one."),
+          "Applies rotary positions in the cross-attention of an encoder_decoder too, for outputs "
+          "that correspond to the inputs in order."),
       key("pool", &M::pool, {"cls", "mean", "max", "attention"},
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
           "the tokens; attention: weighted by a learned query."),
@@ -120,8 +118,8 @@ Keys input_keys() {
           "For window_mlp: tokens in a window, centre included; odd."),
       key("patch", &M::patch, between(1, 1024), "Side of an image patch, in pixels."),
       key("patch_overlap", &M::patch_overlap, between(0, 1024),
-          "Pixels that a patch has more on each side, which it shares with its neighbours; zeros "
-          "beyond the image."),
+          "Extra pixels on each side of a patch, shared with its neighbours; zeros beyond the "
+          "image."),
       key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,
@@ -151,7 +149,7 @@ Keys input_keys() {
 }
 
 // Keys for attention masks, scores and weights.
-Keys attention_keys() {
+static Keys attention_keys() {
   return {
       key("mask", &M::mask, {"none", "causal", "adjacency"},
           "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
@@ -160,10 +158,10 @@ Keys attention_keys() {
       key("score", &M::score, {"dot", "cosine", "additive"},
           "How a query and a key are compared. dot: q.k; cosine: their cosine; additive: w.tanh(q "
           "+ k)."),
-      key("scale", &M::scale, at_least(0),
+      key("scale", &M::scale, kNotNegative,
           "Multiplies the scores; 0: 1/sqrt(head_dim) for dot, sqrt(head_dim) for cosine, 1 for "
           "additive."),
-      key("temperature", &M::temperature, at_least(above(0)), "Divides the scores."),
+      key("temperature", &M::temperature, kPositive, "Divides the scores."),
       key("log_scale", &M::log_scale,
           "Multiplies the scores by log(n), where n is the number of attended tokens."),
       key("attention_activation", &M::attention_activation,
@@ -174,21 +172,15 @@ Keys attention_keys() {
   };
 }
 
-// Keys that count for every kind of model. All others are for built-in kinds, and for those of the
-// program that name them.
-constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict", "init_noise"};
-
-}  // namespace
+// Keys of every kind of model; others are of built-in kinds, and of added ones that name them.
+constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {
   Keys keys = all_of({layer_keys(), input_keys(), attention_keys()});
-  const auto is_kind = [](const ConfigKey& key) { return key.spec.name == "kind"; };
-  const std::vector<std::string> kinds =
-      std::find_if(keys.begin(), keys.end(), is_kind)->spec.choices;
+  const auto name_of = [](const ConfigKey& key) { return key.spec.name; };
+  const std::vector<std::string> kinds = std::ranges::find(keys, "kind", name_of)->spec.choices;
   for (ConfigKey& key : keys) {
-    if (std::find(kForAll.begin(), kForAll.end(), key.spec.name) == kForAll.end()) {
-      key.users = kinds;
-    }
+    if (std::ranges::count(kForAll, key.spec.name) == 0) key.users = kinds;
   }
   return keys;
 }

@@ -1,12 +1,14 @@
 // A config as TOML, and its keys as text, as words to complete and as a JSON Schema (draft 7).
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
@@ -25,26 +27,22 @@ struct Line {
   std::string literal;  // empty if not given
 };
 
-// Adds a task's options in the order of its table, followed by those that this program does not
-// know, sorted by name.
+// Adds a task's options in the order of its table, then those that this program does not know.
 void add_task_options(const Config& config, std::vector<Line>& lines) {
   const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
   Options rest = config.task_options;
+  const auto add = [&](const Options::node_type& option) {
+    if (option) lines.push_back({"task", option.key(), to_literal(option.mapped())});
+  };
   if (entry != tasks().end()) {
-    for (const OptionSpec& spec : entry->options) {
-      const auto found = rest.find(spec.name);
-      if (found == rest.end()) continue;
-      lines.push_back({"task", spec.name, to_literal(found->second)});
-      rest.erase(found);
-    }
+    for (const OptionSpec& spec : entry->options) add(rest.extract(spec.name));
   }
-  for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
+  while (!rest.empty()) add(rest.extract(rest.begin()));
 }
 
 // One line per group, without keys at their defaults.
 std::string groups_literal(const std::vector<ParameterGroup>& groups) {
-  if (groups.empty()) return "";
-  std::string text = "[";
+  std::string text;
   for (const ParameterGroup& group : groups) {
     std::vector<std::string> settings;
     for (const GroupKey& key : detail::group_keys()) {
@@ -53,7 +51,7 @@ std::string groups_literal(const std::vector<ParameterGroup>& groups) {
     }
     text += "\n  {" + joined(settings) + "},";
   }
-  return text + "\n]";
+  return text.empty() ? "" : "[" + text + "\n]";
 }
 
 std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
@@ -107,9 +105,9 @@ std::vector<Table> all_tables() {
     }
     if (section == "task") add_tasks(tables);
     if (section != "optim") continue;
-    Table& groups = tables.emplace_back(Table{
-        section,
-        "[[optim.groups]], settings for some parameters; the first group that matches counts"});
+    constexpr const char* kGroups =
+        "[[optim.groups]], settings for some parameters; the first group that matches counts";
+    Table& groups = tables.emplace_back(Table{section, kGroups});
     for (const GroupKey& key : detail::group_keys()) {
       groups.add(key.spec, key.get({}) && key.spec.name != "match");
     }
@@ -117,27 +115,17 @@ std::vector<Table> all_tables() {
   return tables;
 }
 
-std::string suggestion(const std::string& key_or_section) {
-  const std::size_t dot = key_or_section.find('.');
-  if (dot != std::string::npos) {
-    return detail::suggest_key(key_or_section.substr(0, dot), key_or_section.substr(dot + 1), {});
-  }
-  const std::string key = detail::suggest_anywhere(key_or_section);
-  return key.empty() ? detail::suggest_section(key_or_section) : key;
-}
-
 // Adds minimum and maximum. A bound from above() or below() becomes the number that it excludes.
 void add_bounds(Json& schema, const OptionSpec& spec, bool integer) {
-  const auto add = [&](const char* inclusive, const char* exclusive, double bound,
-                       double outwards) {
-    if (std::isinf(bound)) return;
+  for (const auto& [inclusive, exclusive, bound, outwards] :
+       {std::tuple("minimum", "exclusiveMinimum", spec.min, -HUGE_VAL),
+        std::tuple("maximum", "exclusiveMaximum", spec.max, HUGE_VAL)}) {
+    if (std::isinf(bound)) continue;
     const double next = std::nextafter(bound, outwards);
     const bool open = std::round(bound) != bound && std::round(next) == next;
     const double number = open ? next : bound;
     schema[open ? exclusive : inclusive] = integer ? Json(std::int64_t(number)) : Json(number);
-  };
-  add("minimum", "exclusiveMinimum", spec.min, -HUGE_VAL);
-  add("maximum", "exclusiveMaximum", spec.max, HUGE_VAL);
+  }
 }
 
 // The schema of one value.
@@ -165,8 +153,7 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// A key that only some parts read requires the section's `name` or `kind` to be one of them, or
-// `hooks` to list one.
+// A key that only some parts read requires the key that chooses to name one of them.
 Json needs_user(const ConfigKey& key) {
   const char* chooser = detail::choosing_key(key.section);
   Json user{{"enum", key.users}};
@@ -182,9 +169,8 @@ Json section_schema(const std::string& section) {
   for (const ConfigKey& key : detail::config_keys()) {
     if (key.section != section) continue;
     properties[key.spec.name] = schema_of(key.spec, key.get(Config()).has_value());
-    const auto& parts =
-        detail::find_config_key(section, detail::choosing_key(section))->spec.choices;
-    if (!key.users.empty() && key.users.size() != parts.size()) rules.push_back(needs_user(key));
+    const auto& all = detail::find_config_key(section, detail::choosing_key(section))->spec.choices;
+    if (!key.users.empty() && key.users.size() != all.size()) rules.push_back(needs_user(key));
   }
   if (section == "optim") {
     Json group = Json::object();
@@ -211,9 +197,7 @@ Json task_schema() {
   for (const TaskEntry& entry : tasks()) {
     name["enum"].push_back(entry.name);
     Json properties{{"name", {{"description", entry.summary}}}};
-    for (const OptionSpec& spec : entry.options) {
-      properties[spec.name] = schema_of(spec, /*has_default=*/true);
-    }
+    for (const OptionSpec& spec : entry.options) properties[spec.name] = schema_of(spec, true);
     rules.push_back({{"if", {{"properties", {{"name", {{"const", entry.name}}}}}}},
                      {"then", closed_object(std::move(properties))}});
   }
@@ -243,31 +227,24 @@ std::string to_string(const ConfigDifference& difference) {
 }
 
 std::vector<ConfigDifference> differences(const Config& a, const Config& b) {
-  const std::vector<Line> before = lines_of(a, false), after = lines_of(b, false);
-  const auto find = [](const std::vector<Line>& lines, const Line& like) {
-    return std::ranges::find_if(lines, [&](const Line& line) {
-      return line.section == like.section && line.key == like.key;
-    });
-  };
-  const auto literal_of = [&](const std::vector<Line>& lines, const Line& like) {
-    const auto found = find(lines, like);
-    return found == lines.end() ? "" : found->literal;
-  };
-  const auto shown = [](std::string text) {
-    std::erase(text, '\n');
-    return text.empty() ? "nothing" : text;
-  };
-  std::vector<ConfigDifference> result;
-  std::vector<Line> all = before;  // and keys that only b's task or optimizer has
-  for (const Line& line : after) {
-    if (find(before, line) == before.end()) all.push_back(line);
+  std::vector<ConfigDifference> found;
+  for (const Line& line : lines_of(a, false)) {
+    found.push_back({line.section + "." + line.key, line.literal, ""});
   }
-  for (const Line& line : all) {
-    const std::string old = literal_of(before, line), now = literal_of(after, line);
-    if (old == now) continue;
-    result.push_back({line.section + "." + line.key, shown(old), shown(now)});
+  for (const Line& line : lines_of(b, false)) {  // and keys that only b's task or optimizer has
+    const std::string key = line.section + "." + line.key;
+    auto place = std::ranges::find(found, key, &ConfigDifference::key);
+    if (place == found.end()) place = found.insert(place, {key, "", ""});
+    place->after = line.literal;
   }
-  return result;
+  std::erase_if(found, [](const ConfigDifference& d) { return d.before == d.after; });
+  for (ConfigDifference& difference : found) {
+    for (std::string* text : {&difference.before, &difference.after}) {
+      std::erase(*text, '\n');
+      if (text->empty()) *text = "nothing";
+    }
+  }
+  return found;
 }
 
 std::vector<KeyValues> key_values() {
@@ -275,36 +252,35 @@ std::vector<KeyValues> key_values() {
   const auto add = [&](const std::string& key, const std::vector<std::string>& values) {
     auto found = std::ranges::find(all, key, &KeyValues::key);
     if (found == all.end()) found = all.insert(all.end(), {key, {}});
-    for (const std::string& value : values) {
-      if (!detail::contains(found->values, value)) found->values.push_back(value);
-    }
+    std::ranges::copy_if(values, std::back_inserter(found->values), [&](const std::string& value) {
+      return !detail::contains(found->values, value);
+    });
   };
-  const auto values_of = [](const OptionSpec& spec) {
-    return std::holds_alternative<bool>(spec.fallback) ? std::vector<std::string>{"true", "false"}
-                                                       : spec.choices;
+  const auto add_key = [&](const std::string& key, const OptionSpec& spec) {
+    const bool flag = std::holds_alternative<bool>(spec.fallback);
+    add(key, flag ? std::vector<std::string>{"true", "false"} : spec.choices);
   };
-  for (const ConfigKey& key : detail::config_keys()) add(key.name(), values_of(key.spec));
+  for (const ConfigKey& key : detail::config_keys()) add_key(key.name(), key.spec);
   for (const TaskEntry& task : tasks()) {
     add("task.name", {task.name});
-    for (const OptionSpec& spec : task.options) add("task." + spec.name, values_of(spec));
+    for (const OptionSpec& spec : task.options) add_key("task." + spec.name, spec);
   }
   return all;
 }
 
 std::string describe_config(const std::string& key_or_section) {
   std::string text;
-  for (Table& table : all_tables()) {
-    if (!key_or_section.empty() && key_or_section != table.section) {
-      std::erase_if(table.rows, [&](const Row& row) {
-        return row[0] != key_or_section && table.section + "." + row[0] != key_or_section;
+  for (auto& [section, heading, rows] : all_tables()) {
+    if (!key_or_section.empty() && key_or_section != section) {
+      std::erase_if(rows, [&, &section = section](const Row& row) {
+        return row[0] != key_or_section && section + "." + row[0] != key_or_section;
       });
-      if (table.rows.empty()) continue;
+      if (rows.empty()) continue;
     }
-    text += (text.empty() ? "" : "\n") + table.heading + "\n" +
-            text_table(table.rows, {Align::left}, "  ");
+    text += (text.empty() ? "" : "\n") + heading + "\n" + text_table(rows, {Align::left}, "  ");
   }
   check<ConfigError>(!text.empty(), "there is no key or section '", key_or_section, "'",
-                     suggestion(key_or_section));
+                     detail::suggest(key_or_section));
   return text;
 }
 

@@ -1,19 +1,17 @@
 // The rows of all sections but [model].
-#include <xgrad/train/config/section_keys.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 
 namespace xgrad::detail {
 
-namespace {
-
 using T = TrainConfig;
 
 constexpr const char* kBalanced = "balanced";
 
 // A list, or a word.
-ConfigKey class_weights_key() {
+static ConfigKey class_weights_key() {
   ConfigKey own;
   own.section = "train";
   own.get = [](const Config& config) -> std::optional<OptionValue> {
@@ -28,9 +26,9 @@ ConfigKey class_weights_key() {
   own.spec = {
       "class_weights",
       Numbers(),
-      "Weight of each class in the loss of a target, in the order of the classes; the mean divides "
-      "by the sum of the weights of the targets. balanced: training targets / (classes * training "
-      "targets of the class). []: all 1. The reported loss has no weights.",
+      "Weight of each class in the loss, in the order of the classes; the loss is the weighted "
+      "mean over the targets. balanced: training targets / (classes * training targets of the "
+      "class). []: all 1. The reported loss has no weights.",
       0,
       std::numeric_limits<double>::infinity(),
       {kBalanced}};
@@ -38,13 +36,11 @@ ConfigKey class_weights_key() {
 }
 
 // Keys of [train] about steps: their number, batches and loss.
-Keys step_keys() {
+static Keys step_keys() {
   const SectionKeys<T> key{"train", [](Config& c) -> T& { return c.train; }};
   return {
-      key("steps", &T::steps, between(0, kMany),
-          "Length of the run in steps; set either this or epochs."),
-      key("epochs", &T::epochs, between(0, kMany),
-          "Length of the run in passes over the training data."),
+      key("steps", &T::steps, kCount, "Length of the run in steps; set either this or epochs."),
+      key("epochs", &T::epochs, kCount, "Length of the run in passes over the training data."),
       key("batch", &T::batch, between(1, 1048576), "Examples per micro-batch."),
       key("bucket", &T::bucket, between(1, 1048576),
           "Sorts examples by length among this many micro-batches, to reduce padding; 1: off."),
@@ -52,83 +48,80 @@ Keys step_keys() {
       key("shards", &T::shards, between(1, 4096),
           "Parts of each micro-batch, which several processes share out. Results depend on this "
           "number, but not on the number of processes."),
-      key("clip", &T::clip, at_least(0), "Maximum global gradient norm; 0: no clipping."),
-      key("clip_value", &T::clip_value, at_least(0),
+      key("clip", &T::clip, kNotNegative, "Maximum global gradient norm; 0: no clipping."),
+      key("clip_value", &T::clip_value, kNotNegative,
           "Maximum size of each element of a gradient, applied before train.clip; 0: no limit."),
       key("loss", &T::loss,
           {"auto", "cross_entropy", "binary_cross_entropy", "mse", "mae", "huber"},
           "Loss to minimise. auto: cross_entropy for classes, binary_cross_entropy for yes or no, "
           "mse for numbers."),
-      key("huber_delta", &T::huber_delta, at_least(above(0)),
+      key("huber_delta", &T::huber_delta, kPositive,
           "For huber: error at which the loss turns from quadratic to linear."),
       key("label_smoothing", &T::label_smoothing, kFraction,
           "Fraction of the target probability spread over all classes."),
       class_weights_key(),
-      key("head_diversity", &T::head_diversity, at_least(0),
+      key("head_diversity", &T::head_diversity, kNotNegative,
           "Weight of a penalty on similar heads: the mean squared cosine of the attention maps of "
           "two heads; 0: none. The reported loss excludes it."),
-      key("dropout_start", &T::dropout_start, between(0, 1),
+      key("dropout_start", &T::dropout_start, kShare,
           "Factor of all dropout rates, stochastic depth included, in the first step. It changes "
           "linearly to train.dropout_end in the last step."),
-      key("dropout_end", &T::dropout_end, between(0, 1),
-          "Factor of all dropout rates in the last step."),
-      key("curriculum_start", &T::curriculum_start, between(0, kMany),
+      key("dropout_end", &T::dropout_end, kShare, "Factor of all dropout rates in the last step."),
+      key("curriculum_start", &T::curriculum_start, kCount,
           "Maximum length of the training examples in the first step. It grows linearly to the "
           "longest over train.curriculum_steps; longer examples wait for a later epoch; 0: no "
           "limit."),
-      key("curriculum_steps", &T::curriculum_steps, between(0, kMany),
+      key("curriculum_steps", &T::curriculum_steps, kCount,
           "Steps over which the limit of train.curriculum_start grows."),
   };
 }
 
 // The other keys of [train]: evaluation, saving, limits and execution.
-Keys run_keys() {
+static Keys run_keys() {
   const SectionKeys<T> key{"train", [](Config& c) -> T& { return c.train; }};
   return {
-      key("seed", &T::seed, at_least(0),
+      key("seed", &T::seed, kNotNegative,
           "Seed of all randomness: data, initial weights, order of examples, dropout."),
       key("ema", &T::ema, kFraction,
           "Decay of an exponential moving average of the weights, which is then evaluated; 0: "
           "none."),
-      key("swa_start", &T::swa_start, between(0, kMany),
+      key("swa_start", &T::swa_start, kCount,
           "Step after which an equal average of the weights begins (SWA), which is evaluated like "
           "that of train.ema; 0: none."),
       key("swa_every", &T::swa_every, between(1, kMany),
           "For train.swa_start: steps between the weights that are averaged."),
-      key("patience", &T::patience, between(0, kMany),
+      key("patience", &T::patience, kCount,
           "Ends the run after this many evaluations in a row without a better validation loss; 0: "
           "off."),
       key("on_spike", &T::on_spike, {"stop", "skip", "rollback"},
           "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
           "rollback: return to the last save and continue with the next batches."),
-      key("spike", &T::spike, at_least(0),
+      key("spike", &T::spike, kNotNegative,
           "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
           "limit. A loss or gradient that is NaN or infinite is always one."),
-      key("dead_gradients_every", &T::dead_gradients_every, between(0, kMany),
+      key("dead_gradients_every", &T::dead_gradients_every, kCount,
           "Steps between checks, the first after step 1. Each ends the run if the gradient of a "
           "parameter was missing, or 0 throughout, in all steps since the check before; 0: no "
           "checks."),
-      key("max_seconds", &T::max_seconds, at_least(0),
+      key("max_seconds", &T::max_seconds, kNotNegative,
           "Saves and stops the run after this many seconds; 0: no limit."),
       key("threads", &T::threads, between(0, 1024),
           "Number of threads; 0: one per core. The result does not depend on it."),
       key("recompute", &T::recompute,
           "Stores only the input of each encoder block and reruns the block in backward: less "
           "memory, more time, same result."),
-      key("evaluate_every", &T::evaluate_every, between(0, kMany),
+      key("evaluate_every", &T::evaluate_every, kCount,
           "Steps between evaluations; 0: every epoch, or a tenth of the run if train.steps is "
           "set."),
-      key("save_every", &T::save_every, between(0, kMany),
+      key("save_every", &T::save_every, kCount,
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every."),
       key("keep", &T::keep, between(1, 1048576),
-          "Number of newest checkpoints to keep besides the best; 1 counts as 2."),
+          "Number of newest checkpoints to keep besides the best, at least 2."),
       key("precision", &T::precision, {"float", "double", "bf16"},
           "Arithmetic: float and double compute everything in that type; bf16 is float, but the "
           "operands of matrix products are rounded to bfloat16."),
   };
 }
-
-}  // namespace
 
 Keys train_keys() {
   Keys keys = all_of({step_keys(), run_keys()});
@@ -154,16 +147,16 @@ Keys optim_keys() {
   const SectionKeys<O> key{"optim", [](Config& c) -> O& { return c.optim; }};
   Keys keys = {
       key("name", &O::name, optimizer_names(), "The optimizer."),
-      key("lr", &O::lr, at_least(above(0)), "Peak learning rate."),
+      key("lr", &O::lr, kPositive, "Peak learning rate."),
       key("beta1", &O::beta1, kFraction,
           "For adam, adamw: decay of the mean of gradients. For lion: weight of that mean in the "
           "update."),
       key("beta2", &O::beta2, kFraction,
           "For adam, adamw: decay of the mean of squared gradients. For lion: decay of the mean of "
           "gradients; its paper uses 0.99."),
-      key("eps", &O::eps, at_least(above(0)),
+      key("eps", &O::eps, kPositive,
           "For adam, adamw, adagrad, rmsprop: added to the denominator."),
-      key("weight_decay", &O::weight_decay, at_least(0),
+      key("weight_decay", &O::weight_decay, kNotNegative,
           "Weight decay of matrices; biases, norms, embeddings and positions have none."),
       key("momentum", &O::momentum, kFraction, "For sgd: momentum."),
       key("nesterov", &O::nesterov, "For sgd: Nesterov momentum."),
@@ -174,20 +167,18 @@ Keys optim_keys() {
 
 const std::vector<GroupKey>& group_keys() {
   using G = ParameterGroup;
-  const auto key = []<class Field>(const char* name, Field G::*field, const char* help) {
-    const auto place = [field](G& group) -> Field& { return group.*field; };
+  const auto key = [](const char* name, auto field, Limits limits, const char* help) {
     return key_at<G>(
-        place, name, help,
-        std::is_same_v<Field, std::string> || std::is_same_v<Field, bool> ? Limits() : at_least(0));
+        [field](G & group) -> auto& { return group.*field; }, name, help, limits);
   };
   static const std::vector<GroupKey> keys = {
-      key("match", &G::match,
+      key("match", &G::match, Limits(),
           "Pattern of parameter names: * matches any text, ? one character, dots too."),
-      key("lr_scale", &G::lr_scale, "Multiplies the learning rate."),
-      key("weight_decay", &G::weight_decay,
+      key("lr_scale", &G::lr_scale, kNotNegative, "Multiplies the learning rate."),
+      key("weight_decay", &G::weight_decay, kNotNegative,
           "Weight decay of these parameters, biases and norms too; not set: as optim.weight_decay "
           "says."),
-      key("freeze", &G::freeze, "Keeps these parameters unchanged."),
+      key("freeze", &G::freeze, Limits(), "Keeps these parameters unchanged."),
   };
   return keys;
 }
@@ -197,21 +188,19 @@ Keys schedule_keys() {
   const SectionKeys<S> key{"schedule", [](Config& c) -> S& { return c.schedule; }};
   Keys keys = {
       key("name", &S::name, schedule_names(), "Shape of the learning rate after warm-up."),
-      key("warmup", &S::warmup, between(0, kMany),
+      key("warmup", &S::warmup, kCount,
           "Steps of warm-up, in which the learning rate rises to optim.lr."),
-      key("final", &S::final, between(0, 1),
+      key("final", &S::final, kShare,
           "Final learning rate, for plateau the lowest, as a fraction of optim.lr."),
-      key("power", &S::power, at_least(above(0)), "For polynomial: the exponent."),
-      key("every", &S::every, between(0, kMany),
-          "For step: number of steps between drops; required."),
+      key("power", &S::power, kPositive, "For polynomial: the exponent."),
+      key("every", &S::every, kCount, "For step: number of steps between drops; required."),
       key("gamma", &S::gamma, between(above(0), below(1)),
           "For step, plateau: factor of each drop."),
       key("decay", &S::decay, between(above(0), 1),
           "For wsd: fraction of the steps after warm-up in which the rate falls."),
-      key("div", &S::div, at_least(1), "For one_cycle: the rate starts at optim.lr / div."),
-      key("patience", &S::patience, between(0, kMany),
-          "For plateau: evaluations in a row that may bring no better validation loss before a "
-          "drop."),
+      key("div", &S::div, kAtLeastOne, "For one_cycle: the rate starts at optim.lr / div."),
+      key("patience", &S::patience, kCount,
+          "For plateau: evaluations without improvement before a drop."),
   };
   return with_users(std::move(keys), schedule_names(), xgrad::schedule_keys);
 }
@@ -229,7 +218,7 @@ Keys execution_keys() {
       log("hooks", &C::log_hooks, "Hooks that the program added, separated by commas."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
-      mpi("timeout", &C::mpi_timeout, at_least(1),
+      mpi("timeout", &C::mpi_timeout, kAtLeastOne,
           "For several processes: seconds after which one that does not answer, because it or its "
           "machine is stopped, ends the run."),
   };
@@ -241,36 +230,36 @@ Keys expect_keys() {
   using E = ExpectConfig;
   const SectionKeys<E> key{"expect", [](Config& c) -> E& { return c.expect; }};
   return {
-      key("accuracy", &E::accuracy, between(0, 1), "Minimum accuracy on the test split."),
-      key("accuracy_below", &E::accuracy_below, between(0, 1),
+      key("accuracy", &E::accuracy, kShare, "Minimum accuracy on the test split."),
+      key("accuracy_below", &E::accuracy_below, kShare,
           "Maximum accuracy on the test split, for a config that shows how a model fails."),
-      key("below_ceiling", &E::below_ceiling, between(0, 1),
+      key("below_ceiling", &E::below_ceiling, kShare,
           "Maximum gap between the accuracy and the best possible; for tasks where that is known."),
       key("above_baseline", &E::above_baseline, between(-1, 1),
           "Minimum lead of the accuracy over that of the best baseline, a rule fitted by counting; "
           "see the report of a run."),
-      key("at_token_ceiling", &E::at_token_ceiling, between(0, 1),
+      key("at_token_ceiling", &E::at_token_ceiling, kShare,
           "Maximum difference, up or down, between the accuracy and the best possible from each "
           "token by itself; for tasks where that is known."),
-      key("above_floor", &E::above_floor, at_least(0),
+      key("above_floor", &E::above_floor, kNotNegative,
           "Maximum excess of the loss over the lowest possible, as a fraction of the latter; for "
           "tasks where that is known."),
-      key("exact_match", &E::exact_match, between(0, 1),
+      key("exact_match", &E::exact_match, kShare,
           "Minimum fraction of test examples with every target right."),
-      key("bits_per_character", &E::bits_per_character, at_least(0),
+      key("bits_per_character", &E::bits_per_character, kNotNegative,
           "Maximum bits per character on the test split, for language models of characters. The "
           "end of a text counts as a character."),
       key("bits_below_rule", &E::bits_below_rule, between(-kMany, kMany),
           "Minimum by which the bits per character are below those of the task's best rule, which "
           "counts n-grams."),
       key("r2", &E::r2, between(-kMany, 1), "Minimum R^2 on the test split."),
-      key("loss", &E::loss, at_least(0), "Maximum loss on the test split."),
+      key("loss", &E::loss, kNotNegative, "Maximum loss on the test split."),
       key("parameters", &E::parameters, between(1, kMany),
           "Exact number of scalars in all parameters."),
       key("within_steps", &E::within_steps, between(1, kMany),
           "Maximum step of the first validation at which all claims about metrics hold on the "
           "validation split."),
-      key("seconds", &E::seconds, at_least(above(0)),
+      key("seconds", &E::seconds, kPositive,
           "Maximum seconds of training, with its evaluations and saves; only `xgrad check` judges "
           "it."),
       key("sha256", &E::sha256,

@@ -13,22 +13,19 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 
 namespace xgrad::detail {
 
-namespace {
-
 constexpr unsigned kMaxDepth = 32;
 
-// Finds the first problem in a text that the TOML parser must not see: deep nesting, which could
-// exhaust the stack because tables are freed by recursion, and characters beyond ASCII outside of
-// strings and comments, which TOML forbids but the parser accepts. Also refuses multi-line strings.
-// No key needs them, and without them every line can be scanned by itself.
-std::optional<Problem> problem_before_parsing(std::string_view text) {
+// Finds what the parser must not see: deep nesting, which is freed by recursion; characters beyond
+// ASCII outside of strings and comments, which it accepts but TOML forbids; and multi-line strings,
+// without which every line can be scanned by itself.
+static std::optional<Problem> problem_before_parsing(std::string_view text) {
   unsigned line = 1, column = 0, depth = 0;
-  char quote = 0;  // of the string that c is in
-  bool comment = false, after_backslash = false;
+  char quote = 0;  // ends the string that c is in; of a comment, the end of the line
+  bool after_backslash = false;
   for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size(); ++at) {
     const char c = text[at];
     const auto problem = [&](const char* what) {
@@ -39,9 +36,6 @@ std::optional<Problem> problem_before_parsing(std::string_view text) {
       ++line;
       column = depth = 0;
       quote = 0;
-      comment = false;
-    } else if (comment) {
-      continue;
     } else if (quote != 0) {
       const bool counts =
           !std::exchange(after_backslash, !after_backslash && c == '\\' && quote == '"');
@@ -55,7 +49,7 @@ std::optional<Problem> problem_before_parsing(std::string_view text) {
       quote = c;
       after_backslash = false;
     } else {
-      comment = c == '#';
+      if (c == '#') quote = '\n';
       depth += c == '.' || c == '[' || c == '{';
       if (depth > kMaxDepth) return problem("more than 32 dots and brackets in one line");
     }
@@ -63,29 +57,29 @@ std::optional<Problem> problem_before_parsing(std::string_view text) {
   return std::nullopt;
 }
 
-Place place_of(const toml::source_region& region) {
+static Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
 }
 
-ParsedValue value_of(const toml::node& node);
+static ParsedValue value_of(const toml::node& node);
 
-Assignment assignment(const std::string& section, const toml::key& key, const toml::node& node) {
+static Assignment assign(const std::string& section, const toml::key& key, const toml::node& node) {
   const Place key_place = place_of(key.source());
   // A table has no value that a message could point at.
   const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
   return {section, std::string(key.str()), value_of(node), key_place, value_place};
 }
 
-Tables tables_of(const toml::array& array) {
-  Tables result;
-  for (const toml::node& node : array) {
-    std::vector<Assignment>& table = result.tables.emplace_back();
-    for (const auto& [key, value] : *node.as_table()) table.push_back(assignment("", key, value));
+// An array of tables, or of numbers.
+static ParsedValue value_of(const toml::array& array) {
+  if (array.empty() || array.is_array_of_tables()) {
+    Tables result;
+    for (const toml::node& node : array) {
+      std::vector<Assignment>& table = result.tables.emplace_back();
+      for (const auto& [key, value] : *node.as_table()) table.push_back(assign("", key, value));
+    }
+    return result;
   }
-  return result;
-}
-
-ParsedValue numbers_of(const toml::array& array) {
   Numbers numbers;
   for (const toml::node& node : array) {
     const ParsedValue value = value_of(node);
@@ -98,7 +92,7 @@ ParsedValue numbers_of(const toml::array& array) {
   return OptionValue(std::move(numbers));
 }
 
-ParsedValue value_of(const toml::node& node) {
+static ParsedValue value_of(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return OptionValue(flag->get());
   if (const auto* text = node.as_string()) return OptionValue(text->get());
   if (const auto* real = node.as_floating_point()) return OptionValue(real->get());
@@ -106,34 +100,29 @@ ParsedValue value_of(const toml::node& node) {
     if (integer->flags() == toml::value_flags::none) return OptionValue(integer->get());
     return Unusable{"an integer in another base than 10"};
   }
-  if (node.is_table()) return Unusable{"a table"};
-  const toml::array* array = node.as_array();
-  if (array && (array->empty() || node.is_array_of_tables())) return tables_of(*array);
-  if (array) return numbers_of(*array);
-  return Unusable{"a date or time"};
+  if (const toml::array* array = node.as_array()) return value_of(*array);
+  return Unusable{node.is_table() ? "a table" : "a date or time"};
 }
 
-Document walk(const toml::table& root) {
+static Document walk(const toml::table& root) {
   Document document;
+  const auto add = [&](auto&&... parts) { document.assignments.push_back(assign(parts...)); };
   for (const auto& [key, node] : root) {
     const toml::table* section = node.as_table();
     if (section == nullptr) {
-      document.assignments.push_back(assignment("", key, node));
+      add("", key, node);
       continue;
     }
     const std::string name(key.str());
     document.sections[name] = place_of(key.source());
-    for (const auto& [inner, value] : *section) {
-      document.assignments.push_back(assignment(name, inner, value));
-    }
+    for (const auto& [inner, value] : *section) add(name, inner, value);
   }
-  std::ranges::sort(document.assignments, {},
-                    [](const Assignment& a) { return a.key_place.order(); });
+  std::ranges::sort(document.assignments, {}, [](auto& a) { return a.key_place.order(); });
   return document;
 }
 
 // The value of an override, or nothing if it is not a TOML expression.
-std::optional<ParsedValue> parse_value(const std::string& text) {
+static std::optional<ParsedValue> parse_value(const std::string& text) {
   if (problem_before_parsing(text)) return std::nullopt;
   try {
     const toml::table table = toml::parse("value=" + text);
@@ -143,8 +132,6 @@ std::optional<ParsedValue> parse_value(const std::string& text) {
     return std::nullopt;
   }
 }
-
-}  // namespace
 
 Document parse_document(const std::string& text) {
   if (text.size() > kMostConfigBytes) {
@@ -164,23 +151,22 @@ void parse_override(const std::string& text, unsigned number, Document& document
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::size_t dot = name.find('.');
+  const auto refuse = [&](const std::string& key, const std::string& why) {
+    document.problems.push_back({place, key, why});
+  };
   if (equals == std::string::npos || dot == std::string::npos || escaped(text) != text ||
       name.find_first_of(" \t\"'") != name.npos) {
-    document.problems.push_back({place, "", "expected SECTION.KEY=VALUE, as in optim.lr=3e-4"});
-    return;
+    return refuse("", "expected SECTION.KEY=VALUE, as in optim.lr=3e-4");
   }
   const std::string value = text.substr(equals + 1);
+  const bool plain = !value.empty() && value.find_first_of("\"'[]{}") == std::string::npos;
   auto parsed = parse_value(value);
-  if (!parsed && !value.empty() && value.find_first_of("\"'[]{}=,#") == std::string::npos) {
+  if (!parsed && plain && value.find_first_of("=,#") == std::string::npos) {
     parsed = parse_value(to_literal(value));  // a bare word
   }
   if (!parsed) {
-    const bool plain = !value.empty() && value.find_first_of("\"'[]{}") == std::string::npos;
-    document.problems.push_back(
-        {place, name,
-         "the value is not a TOML expression" +
-             (plain ? "; this text needs quotes: '" + name + "=" + to_literal(value) + "'" : "")});
-    return;
+    const std::string quoted = "; this text needs quotes: '" + name + "=" + to_literal(value) + "'";
+    return refuse(name, "the value is not a TOML expression" + (plain ? quoted : ""));
   }
   if (auto* inner = std::get_if<Tables>(&*parsed)) {
     for (auto& table : inner->tables) {

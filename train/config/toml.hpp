@@ -1,5 +1,4 @@
-// Parses TOML into assignments with their places. It does not know which keys exist. This header is
-// not installed.
+// Parses TOML into assignments with their places. It knows no keys. This header is not installed.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +21,7 @@ inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 struct Place {
   unsigned line = 1;
   unsigned column = 1;
-  /// Text of the override, if the place is in one. Then `line` is the index of the override.
-  std::optional<std::string> override = {};
+  std::optional<std::string> override = {};  ///< the place is in it; then `line` is its index
 
   /// The order of messages: those about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
@@ -47,13 +45,14 @@ struct Assignment {
   std::string section, key;  ///< section is empty for a key outside of every section
   ParsedValue value;
   Place key_place, value_place;
+
+  std::string name() const { return section + "." + key; }
 };
 
 /// A problem and its place; `key` may be empty.
 struct Problem {
   Place place;
-  std::string key;
-  std::string text;
+  std::string key, text;
 };
 
 /// The contents of a file in the order in which they appear.
@@ -65,8 +64,7 @@ struct Document {
 
 Document parse_document(const std::string& text);
 
-/// Adds the assignment "section.key=value", or a problem. The value is a TOML expression; other
-/// text that looks like a bare word is taken as a string.
+/// Adds the assignment "section.key=value", or a problem. A bare word counts as a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
 /// Splits "section.key=[a, b]" into the key and its values, each as a TOML literal. Throws

@@ -2,9 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/op.hpp>
-#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
 
@@ -13,10 +21,57 @@ namespace {
 template <class T>
 double largest_magnitude(const Tensor<T>& x) {
   double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    largest = std::max(largest, std::abs(double(x.data()[i])));
-  }
+  for (const T element : x) largest = std::max(largest, std::abs(double(element)));
   return largest;
+}
+
+template <class T>
+using Seen = std::pair<OpPlace, Tensor<T>>;
+
+// Returns every output and gradient of the step, in order. Reads the training data only if a
+// setting depends on them.
+template <class T>
+std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
+  const TrainConfig& train = config.train;
+  const std::unique_ptr<Task> task = make_task(config, &failed);
+  const TaskShape shape = task->shape();
+  Parameters<T> parameters(train.seed);
+  const auto model = make_model<T>(config, shape, parameters);
+  restore_weights(failed.parameters, "the failed step", parameters);
+
+  std::vector<Seen<T>> seen;
+  const Trace<T> trace(parameters, [&](const OpPlace& place, const Tensor<T>& x) {
+    seen.push_back({place, x});
+  });
+  const std::vector<Batch> batches = batches_of(failed);
+  const bool counts_steps = train.epochs > 0 && train.dropout_start != train.dropout_end;
+  std::unique_ptr<Dataset> data;
+  if (train.balanced_classes || counts_steps) data = task->dataset(Split::train);
+  const std::uint64_t steps = planned_steps(train, data ? data->size() : 0);
+  const Objective objective = training_objective(train, shape, data.get());
+  const Context context = training_context(train, failed.step, steps);
+  for (std::size_t i = 0; i < train.shards; ++i) {
+    forward_backward<T>(*model, objective, batches, context, {}, {i, train.shards}, shape.output);
+  }
+  return seen;
+}
+
+template <class T, class U>
+ReplayRow compare(const OpPlace& place, const Tensor<T>& x, const Tensor<U>& reference) {
+  check<CheckpointError>(x.shape() == reference.shape(), to_string(place), " has shape ", x.shape(),
+                         ", the reference has ", reference.shape());
+  const auto fault = first_not_finite(x), other = first_not_finite(reference);
+  ReplayRow row{place, x.shape(), !fault, !other};
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double r = double(reference.data()[i]), d = std::abs(double(x.data()[i]) - r);
+    row.largest = std::max(row.largest, std::abs(r));
+    if (d > worst) row.worst = i;
+    worst = std::max(worst, d);
+  }
+  row.difference = worst == 0 ? 0 : worst / std::max(row.largest, 1e-30);
+  if (fault || other) row.worst = fault ? *fault : *other;
+  return row;
 }
 
 }  // namespace
@@ -166,9 +221,25 @@ std::string GradientFlow<T>::end_of(const Parameter<T>& parameter) const {
       }
     }
   }
-  if (!stops.empty()) return stops;
-  if (!cut.empty()) return cut;
+  if (!stops.empty() || !cut.empty()) return stops.empty() ? cut : stops;
   return last == start ? "no op reads it" : "the loss does not depend on " + made_[last].name;
+}
+
+std::vector<ReplayRow> replay(const Checkpoint& failed) {
+  const Config config =
+      parse_config(failed.config, "the failed step's config", {}, ConfigWriter::xgrad);
+  return with_precision(config, [&]<class T>() {
+    using Reference = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+    const std::vector<Seen<T>> seen = run<T>(failed, config);
+    const std::vector<Seen<Reference>> reference = run<Reference>(failed, config);
+    check<CheckpointError>(seen.size() == reference.size(), "the step makes ", seen.size(),
+                           " tensors, the reference has ", reference.size());
+    std::vector<ReplayRow> rows;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      rows.push_back(compare(seen[i].first, seen[i].second, reference[i].second));
+    }
+    return rows;
+  });
 }
 
 #define XGRAD_INSTANTIATE(T) \

@@ -1,7 +1,9 @@
 // Trace: reports the values and gradients of a training step, each with its place in the model.
-// GradientFlow: tells at which op the gradient of a parameter ends.
+// DeadGradients: finds parameters that no gradient reaches. GradientFlow: tells at which op the
+// gradient of one ends. Replay: runs a failed step op by op again, in its own and higher precision.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,12 +17,14 @@
 
 namespace xgrad {
 
+struct Checkpoint;
+
 /// The place where a tensor is computed.
 struct OpPlace {
   std::size_t number = 0;  ///< number of the op, from 1, in the order of forward
   std::string op;          ///< name of the op
-  /// The module whose parameters the op reads. For an op without parameters, the module of the
-  /// input that was computed last, so the sum of a residual belongs to its sublayer.
+  /// The module whose parameters the op reads; without such, that of the input computed last, so
+  /// the sum of a residual belongs to its sublayer.
   std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -33,12 +37,10 @@ std::string to_string(const OpPlace& place);
 template <class T>
 class Trace final : public OpObserver {
  public:
-  /// The callback.
-  using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
+  using See = std::function<void(const OpPlace&, const Tensor<T>&)>;  ///< the callback
   /// Callback for a whole call; its place has no tensor.
   using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
-  /// Starts tracing, which ends with this object.
-  Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});
+  Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});  ///< starts tracing
 
   void begin(const char* name) override {
     if (before_ != nullptr) before_->begin(name);
@@ -74,8 +76,7 @@ class Trace final : public OpObserver {
 template <class T>
 class GradientFlow {
  public:
-  /// Starts recording, which ends with this object.
-  explicit GradientFlow(const Parameters<T>& parameters);
+  explicit GradientFlow(const Parameters<T>& parameters);  ///< starts recording
 
   /// The largest magnitude in the gradient of a parameter or of an op's output; 0 if none arrived.
   double gradient_of(const Variable<T>& x) const;
@@ -118,5 +119,69 @@ class GradientFlow {
   std::unordered_map<std::uint64_t, std::size_t> op_of_;  // in ops_, by id of the node
   Trace<T> trace_;
 };
+
+/// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
+/// the last call of take(). Parameters that require no gradient do not count. A step looks only at
+/// those that have had none since then, up to the first element that is not 0.
+template <class T>
+class DeadGradients {
+ public:
+  /// Watches `parameters`, which must be complete and outlive this object.
+  explicit DeadGradients(const Parameters<T>& parameters)
+      : parameters_(&parameters), alive_(parameters.size(), '\0') {}
+
+  /// Looks at the gradients of a step, after its backward.
+  void observe() {
+    auto alive = alive_.begin();
+    for (const Parameter<T>& p : *parameters_) {
+      if (char& lives = *alive++; !lives && p.variable.has_grad()) {
+        const Tensor<T>& x = p.variable.grad();
+        lives = std::any_of(x.data(), x.data() + x.size(), [](T each) { return each != T(0); });
+      }
+    }
+  }
+  /// A character for each parameter: 1 if it had a gradient that is not 0 since the last take().
+  const std::string& alive() const { return alive_; }
+  /// Adds what other processes have observed, as their alive().
+  void join(const std::string& alive) {
+    for (std::size_t i = 0; i < alive_.size(); ++i) alive_[i] |= alive[i];
+  }
+  /// Returns the dead parameters, in the order of their creation, and starts again.
+  std::vector<const Parameter<T>*> take() {
+    std::vector<const Parameter<T>*> dead;
+    auto alive = alive_.begin();
+    for (const Parameter<T>& p : *parameters_) {
+      if (!*alive++ && p.variable.requires_grad()) dead.push_back(&p);
+    }
+    alive_.assign(alive_.size(), '\0');
+    return dead;
+  }
+
+ private:
+  const Parameters<T>* parameters_;
+  std::string alive_;
+};
+
+/// Comparison of one tensor of the step between the run's precision and the next higher: double for
+/// float, long double for double.
+struct ReplayRow {
+  OpPlace place;                 ///< place where it was computed
+  Shape shape;                   ///< shape of the tensor
+  bool finite = true;            ///< no NaN or infinity in the tensor
+  bool reference_finite = true;  ///< no NaN or infinity in the reference
+  double largest = 0;            ///< largest magnitude in the reference
+  double difference = 0;         ///< largest difference, as a fraction of `largest`
+  /// Flat index of the first NaN or infinity, else of the largest difference.
+  std::size_t worst = 0;
+
+  /// Whether a value is NaN or infinite, or the difference exceeds kBand.
+  bool leaves_band() const { return !finite || !reference_finite || !(difference <= kBand); }
+  /// Far above the accumulated rounding errors of a step in float.
+  static constexpr double kBand = 1e-3;
+};
+
+/// Runs forward and backward of a failed step in both precisions. Throws CheckpointError if the
+/// file does not fit its own config.
+std::vector<ReplayRow> replay(const Checkpoint& failed);
 
 }  // namespace xgrad

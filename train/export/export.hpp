@@ -1,23 +1,18 @@
-// Exports of trained models for other programs: to ONNX, with the names of other libraries, and
-// with reference values.
+// Exports of trained models for other programs: to ONNX, and with the names of other libraries.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/parameters.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/model.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
 
-/// The settings that an exporter supports, which refuses others by name: keys of [model] with their
-/// supported values: words, or "true", "false" and numbers as in TOML. An empty list allows any
-/// value.
+/// The settings that an exporter supports, which refuses others by name: keys of [model] with words
+/// or with "true", "false" and numbers as in TOML. An empty list allows any value.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
@@ -51,7 +46,7 @@ struct LibraryModel {
 };
 
 /// The known libraries: "timm", "torchvision" and "hf-bert".
-const std::vector<std::string>& library_names();
+std::vector<std::string> library_names();
 
 /// Converts the weights of a model to a library's names and shapes: splits packed projections where
 /// the library has three, reshapes patch embeddings to convolution kernels, and adds zeros for
@@ -60,19 +55,5 @@ const std::vector<std::string>& library_names();
 /// Throws ConfigError, which lists all differences between this model and the library's.
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters);
-
-/// Returns an npz archive with a batch of at most `count` examples, the first of the validation
-/// split:
-///
-///     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
-///     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
-///     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
-///     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
-///
-/// computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
-/// gradients. Throws DataError if the task's files are missing.
-template <class T>
-std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                          const Task& task, Objective objective, std::size_t count = 100);
 
 }  // namespace xgrad

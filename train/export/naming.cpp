@@ -11,7 +11,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {
@@ -20,29 +20,19 @@ namespace {
 
 using Tensors = std::vector<NamedTensor>;
 
-bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
-  const auto found = known.find(key.spec.name);
-  if (found == known.end()) return value == key.spec.fallback;
-  const std::vector<std::string>& words = found->second;
-  const auto* word = std::get_if<std::string>(&value);
-  return words.empty() ||
-         std::find(words.begin(), words.end(), word ? *word : to_literal(value)) != words.end();
-}
-
 // How to convert models for a library.
 struct Library {
   std::string name, model;
-  KnownModel (*known)(const TaskShape&);  // what the library's model supports
-  // Pairs (part of our name, part of theirs), replaced in this order.
-  std::vector<std::pair<std::string, std::string>> words;
+  KnownModel known;   // what the library's model supports
+  const char* words;  // parts of our names, and those of theirs, replaced in this order
+  std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
   // For tokens: separate query, key and value, and an embedding table for one token type. Others
   // are for images.
   bool as_bert = false;
-  std::string (*constructor)(const Config&, const TaskShape&);
 };
 
-constexpr const char* kPacked = ".self_attn.in_proj_";
+constexpr std::string_view kPacked = ".self_attn.in_proj_";
 
 template <class F>
 AnyTensor changed(const AnyTensor& tensor, const F& f) {
@@ -57,14 +47,13 @@ Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
 
 // Adds a bias of zeros after each packed weight, unless they have biases.
 Tensors with_qkv_bias(const Tensors& tensors) {
-  const std::string weight = std::string(kPacked) + "weight", bias = std::string(kPacked) + "bias";
   Tensors result;
   for (const NamedTensor& t : tensors) {
-    if (t.name.ends_with(bias)) return tensors;
+    if (t.name.ends_with(".self_attn.in_proj_bias")) return tensors;
     result.push_back(t);
-    if (!t.name.ends_with(weight)) continue;
+    if (!t.name.ends_with(".self_attn.in_proj_weight")) continue;
     result.push_back(
-        {t.name.substr(0, t.name.size() - weight.size()) + bias,
+        {t.name.substr(0, t.name.rfind("weight")) + "bias",
          changed(t.tensor, []<class T>(const Tensor<T>& x) { return zeros<T>({x.shape()[0]}); })});
   }
   return result;
@@ -92,7 +81,7 @@ Tensors as_bert(const Tensors& tensors) {
         return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
       });
     } else if (at != t.name.npos) {
-      const std::string what = t.name.substr(at + std::string(kPacked).size());
+      const std::string what = t.name.substr(at + kPacked.size());
       std::size_t row = 0;
       for (const char* name : {"query", "key", "value"}) {
         add(fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), name, what), t.tensor,
@@ -135,36 +124,12 @@ std::size_t hidden(const ModelConfig& model) {
 }
 
 // Settings that all three libraries support: learned positions, width divided by heads, norms with
-// a bias.
-KnownModel common() {
-  KnownModel known = plain_encoder();
-  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap"}) known.erase(fixed);
-  known["normalization"] = {"layer"};
-  known["positions"] = {"learned"};
-  return known;
-}
-
-KnownModel timm_model(const TaskShape&) {
-  KnownModel known = common();
-  known["norm"] = {"pre"};
-  known["final_norm"] = {"true"};
-  return known;
-}
-
-KnownModel torchvision_model(const TaskShape& shape) {
-  KnownModel known = timm_model(shape);
-  known["pool"] = {"cls"};
-  known["activation"] = {"gelu"};
-  return known;
-}
-
-KnownModel bert_model(const TaskShape& shape) {
-  KnownModel known = common();
-  known["norm"] = {"post"};
-  known["final_norm"] = {"false"};
-  known["embedding_norm"] = {"true"};
-  if (shape.output == OutputKind::sequence) known["pool"] = {"cls"};
-  return known;
+// a bias; and those of one library.
+KnownModel supported(KnownModel own) {
+  own.merge(KnownModel{{"normalization", {"layer"}}, {"positions", {"learned"}}});
+  own.merge(plain_encoder());
+  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap"}) own.erase(fixed);
+  return own;
 }
 
 // timm multiplies the ratio by the width again and rounds down; a half more keeps that from losing
@@ -230,62 +195,38 @@ std::string bert_constructor(const Config& config, const TaskShape& shape) {
                     problems.at(shape.target), shape.vocabulary);
 }
 
-const std::vector<Library> kLibraries = {
-    {"timm",
-     "timm VisionTransformer",
-     timm_model,
-     {{"encoder.layers.", "blocks."},
-      {"encoder.norm.", "norm."},
-      {"self_attn.in_proj_", "attn.qkv."},
-      {"self_attn.out_proj.", "attn.proj."},
-      {"linear1.", "mlp.fc1."},
-      {"linear2.", "mlp.fc2."},
-      {"embedding.patch.", "patch_embed.proj."},
-      {"embedding.class_token", "cls_token"},
-      {"embedding.position.weight", "pos_embed"}},
-     false,
-     false,
+const Library kLibraries[] = {
+    {"timm", "timm VisionTransformer", supported({{"norm", {"pre"}}, {"final_norm", {"true"}}}),
+     "encoder.layers. blocks. encoder.norm. norm. self_attn.in_proj_ attn.qkv. "
+     "self_attn.out_proj. attn.proj. linear1. mlp.fc1. linear2. mlp.fc2. "
+     "embedding.patch. patch_embed.proj. embedding.class_token cls_token "
+     "embedding.position.weight pos_embed",
      timm_constructor},
-    {"torchvision",
-     "torchvision VisionTransformer",
-     torchvision_model,
-     {{"encoder.layers.", "encoder.layers.encoder_layer_"},
-      {"encoder.norm.", "encoder.ln."},
-      {".self_attn.", ".self_attention."},
-      {".norm1.", ".ln_1."},
-      {".norm2.", ".ln_2."},
-      {".linear1.", ".mlp.0."},
-      {".linear2.", ".mlp.3."},
-      {"embedding.patch.", "conv_proj."},
-      {"embedding.class_token", "class_token"},
-      {"embedding.position.weight", "encoder.pos_embedding"},
-      {"head.", "heads.head."}},
-     true,
-     false,
-     torchvision_constructor},
-    {"hf-bert",
-     "BERT of Hugging Face",
-     bert_model,
-     {{"encoder.layers.", "bert.encoder.layer."},
-      {".self_attn.out_proj.", ".attention.output.dense."},
-      {".self_attn.", ".attention.self."},
-      {".norm1.", ".attention.output.LayerNorm."},
-      {".norm2.", ".output.LayerNorm."},
-      {".linear1.", ".intermediate.dense."},
-      {".linear2.", ".output.dense."},
-      {"embedding.token.", "bert.embeddings.word_embeddings."},
-      {"embedding.position.", "bert.embeddings.position_embeddings."},
-      {"embedding.norm.", "bert.embeddings.LayerNorm."},
-      {"head.", "classifier."}},
-     true,
-     true,
-     bert_constructor}};
+    {"torchvision", "torchvision VisionTransformer",
+     supported({{"norm", {"pre"}},
+                {"final_norm", {"true"}},
+                {"pool", {"cls"}},
+                {"activation", {"gelu"}}}),
+     "encoder.layers. encoder.layers.encoder_layer_ encoder.norm. encoder.ln. "
+     ".self_attn. .self_attention. .norm1. .ln_1. .norm2. .ln_2. .linear1. .mlp.0. "
+     ".linear2. .mlp.3. embedding.patch. conv_proj. embedding.class_token class_token "
+     "embedding.position.weight encoder.pos_embedding head. heads.head.",
+     torchvision_constructor, /*needs_qkv_bias=*/true},
+    {"hf-bert", "BERT of Hugging Face",
+     supported({{"norm", {"post"}}, {"final_norm", {"false"}}, {"embedding_norm", {"true"}}}),
+     "encoder.layers. bert.encoder.layer. .self_attn.out_proj. .attention.output.dense. "
+     ".self_attn. .attention.self. .norm1. .attention.output.LayerNorm. "
+     ".norm2. .output.LayerNorm. .linear1. .intermediate.dense. .linear2. .output.dense. "
+     "embedding.token. bert.embeddings.word_embeddings. "
+     "embedding.position. bert.embeddings.position_embeddings. "
+     "embedding.norm. bert.embeddings.LayerNorm. head. classifier.",
+     bert_constructor, /*needs_qkv_bias=*/true, /*as_bert=*/true}};
 
 std::string renamed(std::string name, const Library& library) {
-  for (const auto& [ours, theirs] : library.words) {
-    if (const std::size_t at = name.find(ours); at != name.npos) {
-      name.replace(at, ours.size(), theirs);
-    }
+  std::istringstream words(library.words);
+  for (std::string ours, theirs; words >> ours >> theirs;) {
+    const std::size_t at = name.find(ours);
+    if (at != name.npos) name.replace(at, ours.size(), theirs);
   }
   return name;
 }
@@ -312,35 +253,41 @@ std::vector<std::string> unknown_settings(const Config& config, const KnownModel
   for (const detail::ConfigKey& key : detail::config_keys()) {
     if (key.section != "model") continue;
     const std::optional<OptionValue> value = key.get(config);
-    if (!value || is_known(key, *value, known)) continue;
+    const auto found = known.find(key.spec.name);
+    if (!value || (found == known.end() ? *value == key.spec.fallback : found->second.empty())) {
+      continue;
+    }
+    const auto* text = std::get_if<std::string>(&*value);
+    const std::string word = text ? *text : to_literal(*value);
+    if (found != known.end() && std::ranges::count(found->second, word) > 0) continue;
     unknown.push_back(key.name() + " = " + to_literal(*value));
   }
   return unknown;
 }
 
-const std::vector<std::string>& library_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> result;
-    for (const Library& library : kLibraries) result.push_back(library.name);
-    return result;
-  }();
+std::vector<std::string> library_names() {
+  std::vector<std::string> names;
+  for (const Library& library : kLibraries) names.push_back(library.name);
   return names;
 }
 
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters) {
   const auto found = std::ranges::find(kLibraries, library, &Library::name);
-  check<ConfigError>(found != kLibraries.end(), "there is no library ", library, "; there are ",
+  check<ConfigError>(found != std::end(kLibraries), "there is no library ", library, "; there are ",
                      joined(library_names()));
-  std::vector<std::string> differences = unknown_settings(config, found->known(shape));
-  const auto refuse = [&](bool differs, const char* what) {
-    if (differs) differences.push_back(what);
-  };
+  KnownModel known = found->known;
+  if (found->as_bert && shape.output == OutputKind::sequence) known["pool"] = {"cls"};
+  std::vector<std::string> differences = unknown_settings(config, known);
   const bool images = !found->as_bert;
-  refuse(!images && shape.input != InputKind::tokens, "a task without tokens");
-  refuse(images && shape.input != InputKind::image, "a task without images");
-  refuse(images && shape.output != OutputKind::sequence, "a target for each patch");
-  refuse(images && shape.height != shape.width, "images that are not square");
+  const std::pair<bool, const char*> others[] = {
+      {!images && shape.input != InputKind::tokens, "a task without tokens"},
+      {images && shape.input != InputKind::image, "a task without images"},
+      {images && shape.output != OutputKind::sequence, "a target for each patch"},
+      {images && shape.height != shape.width, "images that are not square"}};
+  for (const auto& [differs, what] : others) {
+    if (differs) differences.push_back(what);
+  }
   check<ConfigError>(differences.empty(), "the model does not fit ", found->model, ": ",
                      joined(differences));
 

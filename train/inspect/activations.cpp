@@ -8,14 +8,12 @@
 #include <set>
 #include <xtensor/xview.hpp>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/layers/module.hpp>
-
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/optim/groups.hpp>
+#include <xgrad/layers/module.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
@@ -62,8 +60,7 @@ Measure follow_classes(const Tensor<double>& from, const Tensor<double>& to, con
     return {output * classes + b, output * classes + a};
   }
   throw DataError(
-      "patch: the answers to both inputs are the same; choose inputs that differ in "
-      "their answers");
+      "patch: the answers to both inputs are the same; choose inputs that differ in their answers");
 }
 
 // Follows the output that differs most.
@@ -90,23 +87,19 @@ Tensor<double> patched(Tensor<double> x, const Tensor<double>& y, std::size_t po
   return x;
 }
 
-struct Site {
-  std::string name;
-  Tensor<double> from, to;
-};
+// Activations of two inputs.
+using Sites = std::vector<std::pair<CapturedActivation, CapturedActivation>>;
 
 template <class T>
-std::vector<Site> chosen_sites(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                               const Batch& from, const Batch& to, const std::string& pattern) {
-  auto in_from = capture_activations(model, parameters, from);
-  auto in_to = capture_activations(model, parameters, to);
-  std::vector<Site> sites;
+Sites chosen_sites(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                   const Batch& from, const Batch& to, const std::string& pattern) {
+  const auto in_from = capture_activations(model, parameters, from),
+             in_to = capture_activations(model, parameters, to);
+  Sites sites;
   for (std::size_t i = 0; i < in_from.size(); ++i) {
-    if (!matches(pattern, in_from[i].name)) continue;
-    const bool again = !sites.empty() && sites.back().from == in_from[i].value &&
-                       sites.back().to == in_to[i].value;
-    if (again) continue;
-    sites.push_back({in_from[i].name, std::move(in_from[i].value), std::move(in_to[i].value)});
+    const bool again = !sites.empty() && sites.back().first.value == in_from[i].value &&
+                       sites.back().second.value == in_to[i].value;
+    if (!again && matches(pattern, in_from[i].name)) sites.emplace_back(in_from[i], in_to[i]);
   }
   check<ConfigError>(!sites.empty(), "patch: no activation of the model matches ", excerpt(pattern),
                      "; `xgrad summary` lists them");
@@ -159,7 +152,7 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                    "patch: expected two inputs of the same length, got ", length_of(from, shape),
                    " and ", length_of(to, shape), " tokens");
   const Batch batch = collate({from}, shape), other = collate({to}, shape);
-  const auto sites = chosen_sites(model, parameters, batch, other, pattern);
+  const Sites sites = chosen_sites(model, parameters, batch, other, pattern);
   const Tensor<double> before = replace_activations(model, parameters, batch, {}),
                        after = replace_activations(model, parameters, other, {});
   Patching result;
@@ -168,15 +161,15 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                               : follow_number(before, after, shape, result);
   result.from_value = measure(before);
   result.to_value = measure(after);
-  const Tensor<double>& first = sites[0].from;
+  const Tensor<double>& first = sites[0].first.value;
   const std::size_t positions = first.shape()[first.dimension() == 4 ? 2 : 1];
   result.restored = empty<double>({sites.size(), positions});
   for (std::size_t s = 0; s < sites.size(); ++s) {
-    const Site& site = sites[s];
-    result.sites.push_back(site.name);
+    const auto& [own, others] = sites[s];
+    result.sites.push_back(own.name);
     for (std::size_t p = 0; p < positions; ++p) {
-      const double d = measure(replace_activations(model, parameters, batch,
-                                                   {{site.name, patched(site.from, site.to, p)}}));
+      const double d = measure(replace_activations(
+          model, parameters, batch, {{own.name, patched(own.value, others.value, p)}}));
       result.restored(s, p) = (d - result.from_value) / (result.to_value - result.from_value);
     }
   }
@@ -192,16 +185,14 @@ std::string to_text(const Patching& patching, const std::vector<std::string>& to
   rows[0].insert(rows[0].end(), tokens.begin(), tokens.end());
   for (std::size_t s = 0; s < patching.sites.size(); ++s) {
     rows.push_back({patching.sites[s]});
-    for (std::size_t p = 0; p < patching.restored.shape()[1]; ++p) {
-      rows.back().push_back(restored_text(patching.restored(s, p)));
+    for (const double restored : xt::row(patching.restored, std::ptrdiff_t(s))) {
+      rows.back().push_back(restored_text(restored));
     }
   }
   return fmt::format(
-             "output {}: {} for --from, {} for --to\n{}: {:.4f} for --from, {:.4f} for "
-             "--to\n\n",
-             patching.output, patching.from, patching.to, patching.measure, patching.from_value,
-             patching.to_value) +
-         text_table(rows);
+      "output {}: {} for --from, {} for --to\n{}: {:.4f} for --from, {:.4f} for --to\n\n{}",
+      patching.output, patching.from, patching.to, patching.measure, patching.from_value,
+      patching.to_value, text_table(rows));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \

@@ -16,19 +16,6 @@
 
 namespace xgrad {
 
-/// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its id.
-template <class T>
-std::map<std::uint64_t, std::string> paths_by_id(const Parameters<T>& parameters) {
-  std::map<std::uint64_t, std::string> paths;
-  for (const Parameter<T>& p : parameters) {
-    for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
-      const std::string path = p.name.substr(0, dot);
-      paths[(Rng(0) / path).key()] = path;
-    }
-  }
-  return paths;
-}
-
 /// Calls a function with each activation of one name, or of any name if that is empty, and the path
 /// of its module. The forward pass goes on with what it returns.
 template <class T>
@@ -39,7 +26,14 @@ class EachActivation final : public ActivationTaker<T> {
                                          const Variable<T>& x)>;
   /// For the activations of this name in the module that has these parameters.
   EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
-      : paths_(paths_by_id(parameters)), name_(name), take_(std::move(take)) {}
+      : name_(name), take_(std::move(take)) {
+    for (const Parameter<T>& p : parameters) {
+      for (std::size_t dot = 0; (dot = p.name.find('.', dot)) != p.name.npos; ++dot) {
+        const std::string path = p.name.substr(0, dot);
+        paths_[(Rng(0) / path).key()] = path;
+      }
+    }
+  }
   bool wants(std::string_view name) const override { return name_.empty() || name == name_; }
   Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
     return take_(paths_.at(place.module), place, x);
@@ -52,7 +46,7 @@ class EachActivation final : public ActivationTaker<T> {
   }
 
  private:
-  std::map<std::uint64_t, std::string> paths_;
+  std::map<std::uint64_t, std::string> paths_;  // of modules with parameters, by their ids
   std::string_view name_;
   Take take_;
 };
@@ -63,7 +57,7 @@ struct CapturedActivation {
   Tensor<double> value;  ///< its shape is listed at ActivationTaker
 };
 
-/// Returns all activations of a model for a batch, in the order in which they are computed, without
+/// All activations of a model for a batch, in the order in which they are computed, without
 /// dropout. A decoder reads the batch's targets, here and below.
 template <class T>
 std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& model,
@@ -95,9 +89,8 @@ struct Patching {
 };
 
 /// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at
-/// a time and one position at a time; in scores, the position of the query. An activation with the
-/// same numbers as the chosen one before it, such as a residual stream behind a block and in front
-/// of the next, is left out.
+/// a time and one position at a time; in scores, the position of the query. Leaves out an
+/// activation with the numbers of the chosen one before it, such as a residual stream.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
 /// last output with different answers; otherwise it is the output that differs most. Requires: both
@@ -108,8 +101,7 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                            const TaskShape& shape, const Example& from, const Example& to,
                            const std::string& pattern);
 
-/// An element of Patching::restored with two digits.
-std::string restored_text(double restored);
+std::string restored_text(double restored);  ///< an element of Patching::restored with two digits
 
 /// Returns a table to print, ending with a line feed; `tokens` name the positions.
 std::string to_text(const Patching& patching, const std::vector<std::string>& tokens);

@@ -6,15 +6,14 @@
 #include <cmath>
 #include <string_view>
 
-#include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/module.hpp>
-
+#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/layers/module.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/inspect/activations.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 
@@ -27,23 +26,21 @@ constexpr std::size_t kGap = 4;
 constexpr std::uint8_t kGrey = 160;
 constexpr std::size_t kNameWidth = 8;  // width of a token in front of its row
 
-std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
-  const std::vector<Figure> whole = study.metrics.figures();
+std::string layer_text(const std::vector<Figure>& whole, const LayerStudy& layer) {
   std::string text = fmt::format(
       "\n{}\n  head  entropy  distance  asymmetry  loss without  {:>16}  cosine with head",
       layer.path, whole[1].name + " without");
-  const std::size_t heads = layer.metrics.heads();
-  for (std::size_t h = 0; h < heads; ++h) text += fmt::format(" {:>4}", h);
-  for (std::size_t h = 0; h < heads; ++h) {
+  const AttentionMetrics& m = layer.metrics;
+  for (std::size_t h = 0; h < m.heads(); ++h) text += fmt::format(" {:>4}", h);
+  for (std::size_t h = 0; h < m.heads(); ++h) {
     const std::vector<Figure> without = layer.without[h].figures();
     const double loss = without[0].value, other = without[1].value;
     text += fmt::format(
         "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}  {:>16}",
-        h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h), loss,
-        loss - whole[0].value, other, other - whole[1].value, "");
-    for (std::size_t g = 0; g < heads; ++g) {
-      text += fmt::format(" {:>4.2f}", layer.metrics.redundancy(g, h));
-    }
+        h, m.entropy(h), m.distance(h), m.asymmetry(h), loss, loss - whole[0].value, other,
+        other - whole[1].value, "");
+    for (std::size_t g = 0; g < m.heads(); ++g)
+      text += fmt::format(" {:>4.2f}", m.redundancy(g, h));
   }
   return text + "\n";
 }
@@ -119,10 +116,9 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   evaluate(model, observed, objective);
   study.metrics = evaluate(model, pass, objective);  // with fused attention, as everywhere else
   for (LayerStudy& layer : study.layers) {
-    const std::size_t heads = layer.metrics.heads();
-    for (std::size_t head = 0; head < heads; ++head) {
-      layer.without.push_back(
-          without({{layer.path, head, heads}}, model, parameters, pass, objective));
+    for (SilentHead head{layer.path, 0, layer.metrics.heads()}; head.head < head.heads;
+         ++head.head) {
+      layer.without.push_back(without({head}, model, parameters, pass, objective));
     }
   }
   return study;
@@ -156,7 +152,7 @@ std::string to_text(const AttentionStudy& study) {
   std::string text =
       fmt::format("{} examples: loss {:.4f}, {} {:.4f}{}\n", grouped(study.examples),
                   whole[0].value, whole[1].name, whole[1].value, outputs_read(study.forced));
-  for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
+  for (const LayerStudy& layer : study.layers) text += layer_text(whole, layer);
   return text;
 }
 
@@ -199,13 +195,8 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
   std::size_t bytes = 0;
   for (const AttentionMap& map : maps) bytes += 8 * map.probabilities.size();
   Hdf5Writer file(bytes);
-  const auto lines = [&](const char* name, const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) all += text + "\n";
-    if (!texts.empty()) file.value(name, all);
-  };
-  lines("/inputs", inputs);
-  lines("/outputs", outputs);
+  if (!inputs.empty()) file.value("/inputs", joined(inputs, "\n") + "\n");
+  if (!outputs.empty()) file.value("/outputs", joined(outputs, "\n") + "\n");
   file.number("/examples", study.examples);
   for (const LayerStudy& layer : study.layers) {
     const std::string group = "/" + layer.path;
@@ -228,9 +219,10 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
       redundancy.data()[i] = metrics.redundancy(i / heads, i % heads);
     }
     file.tensor(group + "/redundancy", redundancy);
-    per_head("loss_without", [&](std::size_t h) { return layer.without[h].figures()[0].value; });
-    per_head(study.metrics.figures()[1].name + "_without",
-             [&](std::size_t h) { return layer.without[h].figures()[1].value; });
+    for (const std::size_t i : {0, 1}) {
+      per_head(study.metrics.figures()[i].name + "_without",
+               [&](std::size_t h) { return layer.without[h].figures()[i].value; });
+    }
   }
   return file.take_image();
 }

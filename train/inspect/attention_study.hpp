@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <xgrad/layers/attention/metrics.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
@@ -18,8 +18,8 @@ struct AttentionMap {
   Tensor<double> probabilities;  ///< (B, H, N, M)
 };
 
-/// Returns the maps of all attention modules for a batch, in the order in which they run, without
-/// dropout. A decoder reads the batch's targets.
+/// The maps of all attention modules for a batch, in the order in which they run, without dropout.
+/// A decoder reads the batch's targets, here and below.
 template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
@@ -39,17 +39,15 @@ struct AttentionStudy {
   std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
-/// Studies a model on a data set: two evaluations, and another for each head. A decoder reads the
-/// targets, as in every evaluation.
+/// Studies a model on a data set: two evaluations, and another for each head.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                const Pass& pass, const Objective& objective);
 
-/// A head: the number of its attention module, in the order in which they run, and its number in
-/// this module. Both start at 0.
+/// A head. Both numbers start at 0.
 struct Head {
-  std::size_t layer = 0;  ///< number of the module
-  std::size_t head = 0;   ///< number in the module
+  std::size_t layer = 0;  ///< number of its attention module, in the order in which they run
+  std::size_t head = 0;   ///< its number in the module
 };
 
 /// The metrics of a model with and without some of its heads.
@@ -70,17 +68,15 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
 /// The end of a sentence on examples that says that a decoder read their targets; "" if none did.
 const char* outputs_read(bool forced);
 
-/// Returns a table to print, ending with a line feed.
+/// A table to print, ending with a line feed; here and below.
 std::string to_text(const AttentionStudy& study);
-/// Returns a table of all metrics to print, ending with a line feed.
-std::string to_text(const SilencedHeads& silenced);
-
-/// Returns a map as characters, denser for larger weights: one row per query and one column per
-/// key, labelled with `rows` and `columns` if given.
+std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
+/// A map as characters, denser for larger weights: one row per query and one column per key,
+/// labelled with `rows` and `columns` if given.
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
-/// Returns an HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
+/// An HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
 /// asymmetry (H), redundancy (H, H), loss_without (H) and, for tasks with accuracy,
 /// accuracy_without (H). The root holds the inputs and, of a decoder, the outputs that it read.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
@@ -95,12 +91,9 @@ inline constexpr std::size_t kMostMapped = 128;
 std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch);
 
 /// Draws the map of one head for the first sample: one row of pixels per query, one column per key.
-/// White is 0 and dark blue the largest weight. The shade follows the square root, so small weights
-/// are visible too.
+/// White is 0, dark blue the largest weight, and the shade in between follows the square root.
 Picture head_picture(const AttentionMap& map, std::size_t head);
-
-/// Draws the maps of all heads from left to right, separated by grey and enlarged to about 128
-/// pixels each.
+/// Draws the maps of all heads side by side, between grey and enlarged to about 128 pixels each.
 Picture heads_picture(const AttentionMap& map);
 
 }  // namespace xgrad

@@ -9,7 +9,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/model/build.hpp>
@@ -94,15 +93,9 @@ std::string digest_of_checked(Config config) {
   config.expect = {};
   TrainConfig& train = config.train;
   train.steps = 1;
-  train.epochs = train.patience = train.evaluate_every = train.save_every = 0;
-  train.max_seconds = 0;
+  train.max_seconds = train.epochs = train.patience = train.evaluate_every = train.save_every = 0;
   train.keep = TrainConfig().keep;
   return digest_of(config);
-}
-
-// NaN and infinities, which JSON does not have, become null.
-double number(const Json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
 GradientRow row_of(const Json& object) {
@@ -111,13 +104,17 @@ GradientRow row_of(const Json& object) {
   object.at("directions").get_to(row.directions);
   row.probed = object.at("entries").get<std::size_t>() + row.directions;
   object.at("failed").get_to(row.failed);
-  row.scale = number(object.at("largest"));
-  const Json& worst = object.at("worst");
-  worst.at("at").get_to(row.place);
-  row.analytic = number(worst.at("backward"));
-  row.numeric = number(worst.at("difference"));
-  row.error = number(worst.at("error"));
-  row.relative = number(worst.at("of_largest"));
+  object.at("worst").at("at").get_to(row.place);
+  // NaN and infinities, which JSON does not have, become null.
+  const auto read = [](const Json& at, const char* key, double& number) {
+    number =
+        at.at(key).is_null() ? std::numeric_limits<double>::quiet_NaN() : at.at(key).get<double>();
+  };
+  read(object, "largest", row.scale);
+  read(object.at("worst"), "backward", row.analytic);
+  read(object.at("worst"), "difference", row.numeric);
+  read(object.at("worst"), "error", row.error);
+  read(object.at("worst"), "of_largest", row.relative);
   return row;
 }
 
@@ -178,18 +175,15 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
   GradcheckOptions& options = check.options;
   options = {
       .levels = 2, .entries = 32, .directions = 1, .small_directions = true, .places = places};
-  if (operations(model.problem, options) > kMostOperations) {
-    check.arithmetic = "double";
-    options.step = 4e-3;
-    options.tolerance = 1e-8;
-    options.entry_tolerance = 1e-6;
+  const bool large = operations(model.problem, options) > kMostOperations;
+  check.arithmetic = large ? "double" : "long double";
+  options.step = large ? 4e-3 : 1e-3;
+  options.tolerance = large ? 1e-8 : 1e-11;
+  options.entry_tolerance = large ? 1e-6 : 1e-9;
+  if (large) {
     options.floor = 1e-11;
     check.report = check_gradients(model.problem, model.problem, options);
   } else {
-    check.arithmetic = "long double";
-    options.step = 1e-3;
-    options.tolerance = 1e-11;
-    options.entry_tolerance = 1e-9;
     const ModelProblem<long double> reference(config, shape, *train, batch);
     check.report = check_gradients(model.problem, reference.problem, options);
   }
@@ -267,10 +261,9 @@ std::string sentence(const Certificate& certificate) {
 
 std::size_t recheck(const Certificate& certificate, const Config& config) {
   const ModelCheck& before = certificate.check;
-  check<CheckpointError>(certificate.checked.empty()
-                             ? certificate.config == digest_of(config)
-                             : certificate.checked == digest_of_checked(config),
-                         "checked the gradients of another config");
+  const bool same = certificate.checked.empty() ? certificate.config == digest_of(config)
+                                                : certificate.checked == digest_of_checked(config);
+  check<CheckpointError>(same, "checked the gradients of another config");
   check<CheckpointError>(before.report.ok(), "says that the check failed");
   const auto places = sample(before.report);
   const ModelCheck now = check_model(config, places);

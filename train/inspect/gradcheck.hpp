@@ -48,11 +48,9 @@ struct Certificate {
 /// Checks the gradients of a config's model. Throws the errors of check_model().
 Certificate certify(const Config& config);
 
-/// The certificate as JSON.
-std::string to_json(const Certificate& certificate);
-/// The certificate in a run's directory, with all that recheck() needs; nothing if there is none.
-/// Throws CheckpointError if it is damaged, in a newer format or not the one that the run's
-/// manifest lists; IoError.
+std::string to_json(const Certificate& certificate);  ///< the certificate as JSON
+/// The certificate in a run's directory, as far as recheck() needs it; nothing if there is none.
+/// Throws CheckpointError if it is damaged, newer or not what the run's manifest lists; IoError.
 std::optional<Certificate> read_certificate(const Folder& run);
 
 /// One sentence: whether the check passed, how many tensors, the worst error.

@@ -7,15 +7,13 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad {
 
 namespace {
-
-using Lengths = std::vector<std::size_t>;
 
 // The examples of a score; `task` owns what they read.
 struct Bin {
@@ -24,20 +22,12 @@ struct Bin {
   std::unique_ptr<Dataset> data = nullptr;
 };
 
-bool draws_lengths(const Config& config) {
-  const auto found = config.task_options.find("length");
-  return found != config.task_options.end() && std::holds_alternative<std::int64_t>(found->second);
-}
-
 // The task with all examples of one length.
 std::unique_ptr<Task> task_of_length(Config config, std::size_t length) {
-  config.task_options["length"] = std::int64_t(length);
-  if (config.task_options.contains("min_length")) {
-    config.task_options["min_length"] = std::int64_t(length);
-  }
-  if (config.task_options.contains("test_length")) {
-    config.task_options["test_length"] = std::int64_t(0);
-  }
+  Options& options = config.task_options;
+  options["length"] = std::int64_t(length);
+  if (options.contains("min_length")) options["min_length"] = std::int64_t(length);
+  if (options.contains("test_length")) options["test_length"] = std::int64_t(0);
   return make_task(config);
 }
 
@@ -46,9 +36,8 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
   const auto differs = [](const char* what, std::size_t a, std::size_t b) {
     return fmt::format("the task then has {} {}, and the model was made for {}", b, what, a);
   };
-  if (asked.vocabulary != has.vocabulary) {
-    return differs("different tokens", has.vocabulary, asked.vocabulary);
-  }
+  const std::size_t tokens = has.vocabulary;
+  if (asked.vocabulary != tokens) return differs("different tokens", tokens, asked.vocabulary);
   const bool fewer = asked.classes < has.classes && asked.output != OutputKind::generated;
   if (asked.classes != has.classes && !fewer) return differs("classes", has.classes, asked.classes);
   const bool longer = asked.max_length > has.max_length || asked.max_outputs > has.max_outputs;
@@ -61,7 +50,7 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
 
 // Examples of each length: some of `all`, or, without these, those that the task draws.
 std::vector<Bin> bins_of(const Config& config, Split split, const TaskShape& has,
-                         const Dataset* all, const Lengths& lengths) {
+                         const Dataset* all, const std::vector<std::size_t>& lengths) {
   std::vector<std::vector<std::size_t>> chosen(lengths.size());
   for (std::size_t i = 0; all != nullptr && i < all->size(); ++i) {
     const auto bin = std::ranges::lower_bound(lengths, all->length(i, has));
@@ -103,7 +92,10 @@ std::vector<LengthScore> score_lengths(
   check<ConfigError>(shape.input != InputKind::image, "--lengths: the examples of task ",
                      config.task, " are images, which have no length");
   const Objective objective = make_objective(config.train, shape);
-  const auto all = draws_lengths(config) ? nullptr : task->dataset(split);
+  const auto found = config.task_options.find("length");
+  const bool draws =
+      found != config.task_options.end() && std::holds_alternative<std::int64_t>(found->second);
+  const auto all = draws ? nullptr : task->dataset(split);
   const std::vector<Bin> bins = bins_of(config, split, shape, all.get(), lengths);
   const auto scored = [](const Bin& bin) { return bin.score.why_not.empty(); };
   check<ConfigError>(std::any_of(bins.begin(), bins.end(), scored), "--lengths: length ",

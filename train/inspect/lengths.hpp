@@ -10,16 +10,15 @@
 
 namespace xgrad {
 
-/// The score on examples of one length, or on those from `shortest` to `length`.
+/// The score on examples of one length, or on those from `shortest` to `length` tokens.
 struct LengthScore {
-  std::size_t shortest = 0;  ///< least number of tokens
-  std::size_t length = 0;    ///< greatest number of tokens
+  std::size_t shortest = 0;  ///< least tokens
+  std::size_t length = 0;    ///< most tokens
   std::size_t examples = 0;  ///< number of examples
   Metrics metrics = {};      ///< metrics over them
   std::string why_not = {};  ///< why there is no score; otherwise empty
 
-  /// "8", or "5-8".
-  std::string length_text() const;
+  std::string length_text() const;  ///< "8", or "5-8"
 };
 
 /// Evaluates a run's model on a split, once for each length. A task with a key `length` draws

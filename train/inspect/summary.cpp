@@ -6,7 +6,6 @@
 #include <map>
 #include <xtensor/xview.hpp>
 
-#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/batch.hpp>
@@ -15,7 +14,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>
@@ -36,27 +35,28 @@ bool holds(const std::string& module, const std::string& path) {
 }
 
 // Assigns the ops of a step to the modules of a model.
-class Tracer final : public OpObserver {
- public:
-  Tracer(const Counters& counters, std::map<const void*, std::string> parameters)
-      : counters_(counters), parameters_(std::move(parameters)) {}
+struct Tracer final : OpObserver {
+  template <class T>
+  Tracer(const Counters& counters, const Parameters<T>& parameters) : counters_(counters) {
+    for (const Parameter<T>& p : parameters) {
+      modules_[p.variable.shared_value().get()] = module_of(p.name);
+    }
+  }
 
   void begin(const char* name) override {
     const std::string_view what = name;
-    if (what == "model") in_model_ = calls_.empty();  // only the first micro-batch
+    if (what == "model") in_model_ = calls.empty();  // only the first micro-batch
     if (what == "loss") in_model_ = false;
-    if (what == "backward" && kept_ == 0) kept_ = counters_.live_bytes();
+    if (what == "backward" && kept == 0) kept = counters_.live_bytes();
     flops_before_ = counters_.flops();
   }
 
   void end(const OpCall& call) override {
     if (call.kind != OpCall::Kind::forward || !in_model_) return;
     for (const Operand& x : call.inputs) {
-      if (const auto found = parameters_.find(x.value); found != parameters_.end()) {
-        module_ = module_of(found->second);
-      }
+      if (modules_.contains(x.value)) module_ = modules_[x.value];
     }
-    calls_.push_back({module_, call.name, call.result.shape, counters_.flops() - flops_before_});
+    calls.push_back({module_, call.name, call.result.shape, counters_.flops() - flops_before_});
   }
 
   struct Call {
@@ -64,25 +64,16 @@ class Tracer final : public OpObserver {
     Shape output;
     std::uint64_t flops;
   };
-  const std::vector<Call>& calls() const { return calls_; }
-  std::int64_t kept() const { return kept_; }
+  std::vector<Call> calls;
+  std::int64_t kept = 0;
 
  private:
   const Counters& counters_;
-  std::map<const void*, std::string> parameters_;
+  std::map<const void*, std::string> modules_;  // by the addresses of their parameters
   std::string module_;
   bool in_model_ = false;
   std::uint64_t flops_before_ = 0;
-  std::int64_t kept_ = 0;
-  std::vector<Call> calls_;
 };
-
-template <class T>
-std::map<const void*, std::string> addresses(const Parameters<T>& parameters) {
-  std::map<const void*, std::string> found;
-  for (const Parameter<T>& p : parameters) found[p.variable.shared_value().get()] = p.name;
-  return found;
-}
 
 // Inserts a module behind its parent and siblings, whatever the order of the calls.
 void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
@@ -155,15 +146,11 @@ std::vector<AttentionSummary> attentions_of(
   for (const auto& [name, scores] : activations) {
     if (!name.ends_with(".weights")) continue;
     const std::string path = module_of(name);
-    const auto width = [&](const char* of) { return shapes.at(path + of)[2] / scores[1]; };
-    const std::size_t size = width(".queries"), b = scores[0], h = scores[1], n = scores[2],
-                      m = scores[3];
-    found.push_back({path,
-                     {b, h, n, size},
-                     {b, h, size, m},
-                     scores,
-                     {b, h, m, width(".values")},
-                     shapes.at(path + ".head_outputs")});
+    const std::size_t b = scores[0], h = scores[1], n = scores[2], m = scores[3],
+                      d = shapes.at(path + ".queries")[2] / h,
+                      d_v = shapes.at(path + ".values")[2] / h;
+    const Shape queries{b, h, n, d}, keys{b, h, d, m}, values{b, h, m, d_v};
+    found.push_back({path, queries, keys, scores, values, shapes.at(path + ".head_outputs")});
   }
   return found;
 }
@@ -181,15 +168,6 @@ std::vector<Batch> first_batches(const TrainConfig& train, const Dataset& data,
   std::vector<Batch> batches;
   for (std::size_t i = 0; i < train.accumulate; ++i) batches.push_back(loader.next());
   return batches;
-}
-
-// Frees the gradients and returns their bytes. A step frees large gradients at its start, so
-// without this it would seem to keep less memory than it does.
-template <class T>
-std::int64_t forget_gradients(const Parameters<T>& parameters) {
-  const Counters counters;
-  parameters.zero_grad();
-  return -counters.live_bytes();
 }
 
 // Number of scalars in the state of the optimizer and in the averaged weights.
@@ -215,7 +193,7 @@ ModelSummary measure(const Config& config) {
   const std::unique_ptr<Dataset> data = task->dataset(Split::train);
   const Objective objective = training_objective(train, shape, data.get());
   Parameters<T> parameters(train.seed);
-  const std::unique_ptr<SequenceModel<T>> model = make_model<T>(config, shape, parameters);
+  const auto model = make_model<T>(config, shape, parameters);
   if (!config.model.init_from.empty()) initialize(config, shape, parameters);
   const std::vector<Batch> batches = first_batches(train, *data, shape);
   GradientShards<T> shards(parameters, train.shards, alone());
@@ -232,16 +210,21 @@ ModelSummary measure(const Config& config) {
   step();
 
   ModelSummary summary;
-  const std::int64_t freed = forget_gradients(parameters);
+  std::int64_t freed = 0;  // by a step at its start, so it would seem to keep less than it does
+  {
+    const Counters gradients;
+    parameters.zero_grad();
+    freed = -gradients.live_bytes();
+  }
   const Counters counters;
-  Tracer tracer(counters, addresses(parameters));
+  Tracer tracer(counters, parameters);
   {
     const ScopedObserver observing(tracer);
     step();
   }
-  summary.modules = modules_of(parameters, tracer.calls());
+  summary.modules = modules_of(parameters, tracer.calls);
   summary.step_flops = counters.flops();
-  summary.kept_bytes = tracer.kept();
+  summary.kept_bytes = tracer.kept;
   summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
   const Batch& batch = batches.front();
   summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
@@ -263,10 +246,7 @@ ModelSummary measure(const Config& config) {
 std::string short_count(double number, const char* unit) {
   const char* const prefixes[] = {"", "k", "M", "G", "T", "P"};
   std::size_t at = 0;
-  while (number >= 999.5 && at + 1 < std::size(prefixes)) {
-    number /= 1000;
-    ++at;
-  }
+  for (; number >= 999.5 && at + 1 < std::size(prefixes); ++at) number /= 1000;
   const int digits = at == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
   const std::string suffix = std::string(prefixes[at]) + unit;
   return fmt::format("{:.{}f}{}{}", number, digits, suffix.empty() ? "" : " ", suffix);
@@ -288,12 +268,6 @@ std::string totals(const ModelSummary& s) {
       bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
 }
 
-// A table below an empty line; empty if there is no row but that of the heads.
-std::string section(const std::vector<std::vector<std::string>>& rows,
-                    const std::vector<Align>& align) {
-  return rows.size() == 1 ? "" : "\n" + text_table(rows, align);
-}
-
 }  // namespace
 
 ModelSummary summarize(const Config& config) {
@@ -309,20 +283,19 @@ std::string to_text(const ModelSummary& summary) {
                     m.flops == 0 && m.output.empty() ? "" : to_string(m.output),
                     grouped(m.parameters), grouped(m.flops), joined(m.ops)});
   }
-  std::vector<std::vector<std::string>> attentions{
-      {"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
+  std::string text =
+      "a batch of " + summary.input + "\n\n" +
+      text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
+  rows = {{"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
   for (const AttentionSummary& a : summary.attentions) {
-    attentions.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
-                          to_string(a.values), to_string(a.joined)});
+    rows.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
+                    to_string(a.values), to_string(a.joined)});
   }
-  std::vector<std::vector<std::string>> activations{{"activation", "shape"}};
-  for (const auto& [name, shape] : summary.activations) {
-    activations.push_back({name, to_string(shape)});
-  }
-  return "a batch of " + summary.input + "\n\n" +
-         text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left}) +
-         section(attentions, {Align::left, Align::right}) + section(activations, {Align::left}) +
-         "\n" + totals(summary);
+  if (rows.size() > 1) text += "\n" + text_table(rows);
+  rows = {{"activation", "shape"}};
+  for (const auto& [name, shape] : summary.activations) rows.push_back({name, to_string(shape)});
+  if (rows.size() > 1) text += "\n" + text_table(rows, {Align::left});
+  return text + "\n" + totals(summary);
 }
 
 }  // namespace xgrad

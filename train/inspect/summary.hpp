@@ -12,10 +12,9 @@
 
 namespace xgrad {
 
-/// A module in the tree of parameter names, with everything below it. The path of the root is
-/// empty.
+/// A module in the tree of parameter names, with everything below it.
 struct ModuleSummary {
-  std::string path;            ///< "encoder.layers.0.self_attn"
+  std::string path;            ///< "encoder.layers.0.self_attn"; empty for the root
   std::size_t parameters = 0;  ///< trainable scalars
   std::uint64_t flops = 0;     ///< floating-point operations in forward of one micro-batch
   /// Ops of this module alone, in the order in which they first ran.

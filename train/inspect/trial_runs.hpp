@@ -1,7 +1,9 @@
-// Trial runs of a config: on one batch, as a check of the model, and over learning rates.
+// Trial runs of a config: on one batch, as a check of the model; over learning rates; and profiled,
+// to show how the time of a step divides among ops.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,15 +31,43 @@ struct TriedRate {
   double loss;  ///< moving average of the losses so far
 };
 
-/// The learning rate range test (Smith 2017): trains `steps` steps of a config at learning rates
-/// that grow from `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if that
-/// are too few for a curve.
+/// The learning rate range test (Smith 2017): trains `steps` steps at learning rates that grow from
+/// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if these are too few.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
 /// The learning rate around which the loss falls fastest, a tenth of the curve to either side.
 double steepest(const std::vector<TriedRate>& tried);
 
-/// The curve as a plot of characters.
-std::string to_text(const std::vector<TriedRate>& tried);
+std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters
+
+/// Sum over all calls of an op, of an op's backward, or of a part of a step that is not an op.
+struct ProfileRow {
+  std::string name;         ///< "linear", "linear backward", "loader"
+  std::uint64_t calls = 0;  ///< number of calls in all steps
+  double seconds = 0;       ///< time excluding nested calls
+  std::uint64_t flops = 0;  ///< floating-point operations of matrix products, counted as they run
+  /// Bytes that the op has to move: forward reads its inputs and writes its result; backward reads
+  /// the result's gradient and the inputs and writes the gradients that are needed.
+  std::uint64_t bytes = 0;
+};
+
+/// The profile of some steps.
+struct Profile {
+  std::size_t steps = 0;  ///< number of steps measured
+  double seconds = 0;     ///< time of all steps
+  /// Fraction of a step's time spent in ops, loader and update, not in "other" or "between ops". It
+  /// is the median over steps, because pauses of the machine count as unexplained.
+  double explained = 0;
+  std::vector<ProfileRow> rows = {};  ///< rows, longest first
+  double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine
+  double copy_rate = 0;               ///< bytes/s read and written by a large copy
+  std::string trace = {};             ///< the last step in Chrome's trace event format
+};
+
+/// Measures this many training steps of a config after three unmeasured ones, and discards the
+/// trained model. Throws the errors of Trainer.
+Profile profile(const Config& config, std::size_t steps);
+
+std::string to_text(const Profile& profile);  ///< returns a table to print, ending with a line feed
 
 }  // namespace xgrad

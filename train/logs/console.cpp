@@ -8,13 +8,10 @@
 #include <filesystem>
 
 #include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 
 namespace xgrad {
 
-namespace {
-
-std::string bar(double part) {
+static std::string bar(double part) {
   constexpr int width = 20;
   const int full = std::clamp(int(part * width), 0, width);
   std::string text;
@@ -22,12 +19,10 @@ std::string bar(double part) {
   return text;
 }
 
-void write(const std::string& text) {
+static void write(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
-
-}  // namespace
 
 Console::Console(bool quiet, std::string unit)
     : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}

@@ -10,8 +10,8 @@
 
 namespace xgrad {
 
-/// Shows lines, a row per evaluation and, on a terminal, a progress line.
-/// Without a terminal it writes plain rows without control characters. Honours NO_COLOR.
+/// Shows lines, a row per evaluation and, on a terminal, a progress line. Elsewhere it writes no
+/// control characters. Has no colours.
 class Console {
  public:
   /// `unit` is the unit of rates: "tokens" or "images".
@@ -30,8 +30,7 @@ class Console {
   void progress(const Progress& progress);
   /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws how much of `total` some work has done, in units of `of`, like progress(); clears the
-  /// line at the end.
+  /// Draws how much of `total` some work has done, in units of `of`; clears the line at the end.
   void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
                 std::uint64_t of = 1);
   /// Contents of the progress line of a sweep.

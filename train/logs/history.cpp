@@ -10,15 +10,13 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
 namespace fs = std::filesystem;
 
 using State = RunHistory::State;
-
-namespace {
 
 constexpr std::string_view kFailed = "failed: ";
 
@@ -27,7 +25,7 @@ constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
 using Rows = std::vector<const MetricsRow*>;
 
 // `error`: whether to add the standard errors over the rows.
-MetricsRow mean_of(const Rows& rows, bool error) {
+static MetricsRow mean_of(const Rows& rows, bool error) {
   MetricsRow mean{rows[0]->step, rows[0]->split, {}};
   for (const auto& [name, first] : rows[0]->numbers) {
     RatioMean over_runs;
@@ -41,11 +39,11 @@ MetricsRow mean_of(const Rows& rows, bool error) {
   return mean;
 }
 
-bool has_several(const RunGroup& group) {
+static bool has_several(const RunGroup& group) {
   return group.runs.size() > 1;
 }
 
-void average(RunGroup& group, const std::string& split) {
+static void average(RunGroup& group, const std::string& split) {
   Rows last;
   std::map<std::uint64_t, Rows> at;  // step
   for (const RunHistory* run : group.averaged()) {
@@ -58,14 +56,14 @@ void average(RunGroup& group, const std::string& split) {
   const auto mean = [&](const Rows& rows) {
     return has_several(group) ? mean_of(rows, /*error=*/rows.size() > 1) : *rows[0];
   };
-  group.last[split] = last.empty() ? MetricsRow{} : mean(last);
+  if (MetricsRow& row = group.last[split]; !last.empty()) row = mean(last);
   std::vector<MetricsRow>& means = group.rows[split];
   for (const auto& [step, rows] : at) {
     if (rows.size() == last.size()) means.push_back(mean(rows));
   }
 }
 
-void name(std::vector<RunGroup>& groups) {
+static void name(std::vector<RunGroup>& groups) {
   const auto settings = settings_of(groups);
   std::map<std::string, std::size_t> uses;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -86,21 +84,16 @@ void name(std::vector<RunGroup>& groups) {
 }
 
 // The last nonempty line.
-std::string last_line(const Folder& folder, const std::string& name) {
+static std::string last_line(const Folder& folder, const std::string& name) {
   std::string last;
   if (!folder.holds(name)) return last;
   Lines lines(folder.input(name));
-  for (std::string line; lines.next(line);) {
-    if (!line.empty()) last.swap(line);
-  }
+  for (std::string line; lines.next(line);) last = line.empty() ? last : line;
   return last;
 }
 
-}  // namespace
-
 const MetricsRow* RunHistory::last(const std::string& split) const {
-  const auto found = std::find_if(rows.rbegin(), rows.rend(),
-                                  [&](const MetricsRow& row) { return row.split == split; });
+  const auto found = std::ranges::find(rows.rbegin(), rows.rend(), split, &MetricsRow::split);
   return found == rows.rend() ? nullptr : &*found;
 }
 
@@ -126,8 +119,8 @@ RunHistory read_run(const std::string& directory) {
   const Folder folder(run.path);
   check_is_run(folder);
   run.config_text = folder.read("config.toml", detail::kMostConfigBytes);
-  run.config =
-      parse_config(run.config_text, folder.path_of("config.toml"), {}, ConfigWriter::xgrad);
+  const std::string file = folder.path_of("config.toml");
+  run.config = parse_config(run.config_text, file, {}, ConfigWriter::xgrad);
   run.rows = read_metrics(folder, "metrics.jsonl");
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
   const MetricsRow timing = last_timing(folder);
@@ -168,8 +161,8 @@ std::string RunGroup::state() const {
   std::vector<std::string> words;
   for (const State state : {State::finished, State::failed, State::unfinished}) {
     const auto n = std::ranges::count(runs, state, &RunHistory::state);
-    if (n > 0)
-      words.push_back((has_several(*this) ? fmt::format("{} ", n) : "") + to_string(state));
+    const std::string count = has_several(*this) ? fmt::format("{} ", n) : "";
+    if (n > 0) words.push_back(count + to_string(state));
   }
   return joined(words);
 }

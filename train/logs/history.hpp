@@ -1,5 +1,4 @@
-// RunHistory: config, metrics and end of a run, read from its files; RunGroup: runs that differ
-// only in their seed, and their means.
+// RunHistory: a run, read from its files; RunGroup: runs that differ only in their seed.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,7 @@ struct RunHistory {
   enum class State { finished, failed, unfinished };
 
   std::string path;
-  /// Name of its directory, after as many parents as tell it from the others that read_runs() read.
-  std::string name;
+  std::string name;  ///< from read_runs(): last part of the path, after parents if others share it
   std::string config_text;
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
@@ -42,23 +40,20 @@ std::string failure_line(const std::string& message);
 /// The last row of a run's timing.jsonl; a row without numbers if there is none.
 MetricsRow last_timing(const Folder& run);
 
-/// Reads the files of a run. Throws IoError if the directory is not a run; ConfigError if its
-/// config is invalid.
+/// Reads the files of a run. Throws IoError if it is none, ConfigError if its config is invalid.
 RunHistory read_run(const std::string& directory);
 /// Reads several, with names that differ unless a directory comes twice.
 std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 
 /// Runs whose configs differ only in train.seed. A mean row holds, for each number that all
-/// averaged rows have, the mean and, as "<name>_se", the standard error s / sqrt(n), where
-/// s^2 = sum (x - mean)^2 / (n - 1). If only one of several runs is averaged, there is no error. In
-/// a group of one run, it is the row of the run itself, with standard errors over examples.
+/// averaged rows have, the mean and, if these are several, as "<name>_se" the standard error
+/// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, it is the run's own.
 struct RunGroup {
-  /// Name of a single run; for several, the keys that differ from other groups.
-  std::string name;
+  std::string name;              ///< of a single run; for several, the keys in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
-  /// For each of the three splits the mean of the last rows; an empty row if no run has one.
+  /// For each split the mean of the last rows, an empty row if no run has one; and the means at the
+  /// steps that all runs have rows for.
   std::map<std::string, MetricsRow> last = {};
-  /// For each of the three splits the means at the steps that all runs have rows for.
   std::map<std::string, std::vector<MetricsRow>> rows = {};
 
   /// "finished", "failed" or "unfinished"; for several runs "3 finished, 1 failed".
@@ -68,12 +63,12 @@ struct RunGroup {
   std::vector<const RunHistory*> averaged() const;
 };
 
-/// Returns groups in the order of their first runs. Runs with equal configs and equal seeds go into
-/// separate groups, because copies of one run do not show how results vary.
+/// Returns groups in the order of their first runs. Copies of a run go into separate groups,
+/// because they do not show how results vary.
 std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs);
 
-/// Returns a row for each key in which the configs of groups differ: the key, then its value in
-/// each group. Leaves out train.seed if a group has several runs.
+/// Returns a row for each key in which the groups differ: the key, then its value in each group.
+/// Leaves out train.seed if a group has several runs.
 std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& groups);
 
 }  // namespace xgrad

@@ -8,24 +8,19 @@
 
 namespace xgrad {
 
-using Row = nlohmann::ordered_json;
-
 namespace {
 
-/// Empties a row before its destruction. The destructor of a nonempty row allocates memory, and
-/// cannot report a failure. For the same reason rows start as objects and are never made from
-/// braced lists: a row whose conversion to an object fails could not be destroyed.
-class Emptied {
- public:
-  explicit Emptied(Row& row) : row_(row) {}
-  ~Emptied() {
-    if (auto* members = row_.get_ptr<Row::object_t*>()) members->clear();
-  }
-  Emptied(const Emptied&) = delete;
-  Emptied& operator=(const Emptied&) = delete;
+using Json = nlohmann::ordered_json;
 
- private:
-  Row& row_;
+// Empties itself before its destruction. The destructor of nonempty JSON allocates memory, and
+// cannot report a failure. For the same reason a row starts as an object and is never made from a
+// braced list: one whose conversion to an object fails could not be destroyed.
+struct Row : Json {
+  Row() : Json(value_t::object) {}
+  Row(const Row&) = delete;
+  ~Row() {
+    if (auto* members = get_ptr<object_t*>()) members->clear();
+  }
 };
 
 void put(Row& row, const MetricsRow& from) {
@@ -34,7 +29,7 @@ void put(Row& row, const MetricsRow& from) {
   for (const auto& [name, value] : from.numbers) row[name] = value;
 }
 
-void put(Row& row, const std::string& name, double value, double standard_error) {
+void put(Json& row, const std::string& name, double value, double standard_error) {
   row[name] = value;
   row[name + "_se"] = standard_error;
 }
@@ -55,18 +50,15 @@ Line line_of(const std::string& text, bool has_end, std::uint64_t step, bool val
   return later ? Line{Line::Kind::later} : Line{Line::Kind::row, 2 * row->step + validation};
 }
 
-// Marks rows as bad so that the others increase; as few as possible, since a row with a wrong step
-// may stand before or after the one that shows it.
+// Marks as few rows as possible as bad so that the others increase, whichever of two is wrong.
 void mark_misplaced(std::vector<Line>& lines) {
-  std::vector<std::size_t> rows, ends, before(lines.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].kind == Line::Kind::row) rows.push_back(i);
-  }
   // ends[k]: last row of an increasing series of k + 1 rows, whose place is the lowest so far.
-  for (const std::size_t i : rows) {
-    const auto at = std::lower_bound(
-        ends.begin(), ends.end(), i,
-        [&](std::size_t a, std::size_t b) { return lines[a].place < lines[b].place; });
+  std::vector<std::size_t> ends, before(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].kind != Line::Kind::row) continue;
+    lines[i].kind = Line::Kind::bad;
+    const auto at = std::ranges::lower_bound(ends, lines[i].place, {},
+                                             [&](std::size_t row) { return lines[row].place; });
     if (at != ends.begin()) before[i] = at[-1];
     if (at == ends.end()) {
       ends.push_back(i);
@@ -74,7 +66,6 @@ void mark_misplaced(std::vector<Line>& lines) {
       *at = i;
     }
   }
-  for (const std::size_t i : rows) lines[i].kind = Line::Kind::bad;
   for (std::size_t left = ends.size(), i = left > 0 ? ends.back() : 0; left > 0; --left) {
     lines[i].kind = Line::Kind::row;
     i = before[i];
@@ -93,21 +84,19 @@ MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metri
 }
 
 std::string to_json(const MetricsRow& row) {
-  Row json(Row::value_t::object);
-  const Emptied later(json);
+  Row json;
   put(json, row);
   return json.dump();
 }
 
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names) {
-  Row row(Row::value_t::object);
-  const Emptied later(row);
+  Row row;
   put(row, metrics_row(step, split, metrics));
   const Figure macro = report.macro_f1();
   put(row, macro.name, macro.value, macro.standard_error);
   for (std::size_t c = 0; c < report.classes(); ++c) {
-    Row of = {{"class", names[c]}, {"targets", std::uint64_t(report.recall(c).count())}};
+    Json of = {{"class", names[c]}, {"targets", std::uint64_t(report.recall(c).count())}};
     for (const auto& [name, mean] :
          {std::pair("precision", report.precision(c)), std::pair("recall", report.recall(c)),
           std::pair("f1", report.f1(c))}) {
@@ -115,7 +104,7 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
     }
     row["classes"].push_back(of);
     if (!report.has_confusion()) continue;
-    Row counts;
+    Json counts;
     for (std::size_t g = 0; g < report.classes(); ++g) counts.push_back(report.confusion(c, g));
     row["confusion"].push_back(counts);
   }
@@ -123,16 +112,14 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
 }
 
 std::optional<double> MetricsRow::number(const std::string& name) const {
-  for (const auto& [key, value] : numbers) {
-    if (key == name) return value;
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(numbers, name, [](auto& pair) { return pair.first; });
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<MetricsRow> read_row(const std::string& line) {
   if (line.find('\0') != line.npos) return std::nullopt;  // the parser would take it for the end
-  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
-  const Emptied later(row);
+  Row row;
+  static_cast<Json&>(row) = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) {
     return std::nullopt;
   }
@@ -154,10 +141,10 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
   return rows;
 }
 
-RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
+RowsUntil rows_until(const Folder& run, const std::string& log, std::uint64_t step,
                      bool validated) {
   std::vector<Line> lines;
-  Lines reader(run.input(name));
+  Lines reader(run.input(log));
   RowsUntil found;
   for (std::string text; reader.next(text); found.end = reader.position()) {
     found.has_end = reader.has_end();
@@ -165,11 +152,8 @@ RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t s
     lines.back().begin = found.end;
   }
   mark_misplaced(lines);
-  const auto is = [](Line::Kind kind) {
-    return [=](const Line& line) { return line.kind == kind; };
-  };
-  const auto after = std::find_if(lines.rbegin(), lines.rend(), is(Line::Kind::row)).base();
-  const auto end = std::find_if(after, lines.end(), is(Line::Kind::later));
+  const auto last = std::ranges::find(lines.rbegin(), lines.rend(), Line::Kind::row, &Line::kind);
+  const auto end = std::ranges::find(last.base(), lines.end(), Line::Kind::later, &Line::kind);
   if (end != lines.end()) found = {.end = end->begin};
   for (auto line = lines.begin(); line != end; ++line) {
     if (line->kind != Line::Kind::row) found.bad.push_back(std::uint64_t(line - lines.begin()) + 1);

@@ -23,8 +23,7 @@ struct MetricsRow {
   std::optional<double> number(const std::string& name) const;
 };
 
-/// Makes a row with the metrics of a split, each as NAME and its standard error as NAME_se. It
-/// contains no times, so equal runs give equal files.
+/// Makes a row with the metrics of a split, each as NAME and its standard error as NAME_se.
 MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics);
 
 /// Returns {"step": 100, "split": "train", "loss": ..., "loss_se": ..., ...}. Finite numbers read
@@ -32,16 +31,14 @@ MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metri
 std::string to_json(const MetricsRow& row);
 
 /// Returns a row of metrics with a report on each class as JSON: "macro_f1" with its standard
-/// error; "classes", a list with one object per class; and "confusion", with one row per target
-/// class and one column per predicted class. Yes-or-no targets have no "confusion".
+/// error; "classes", an object per class; and, unless targets are yes or no, "confusion", a row per
+/// target class with a column per predicted class.
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names);
 
-/// Parses a line of metrics.jsonl or timing.jsonl, leaving out NaN and infinity; nothing if the
-/// line is not a row.
+/// Parses a row, leaving out NaN and infinity; nothing if the line is not a row.
 std::optional<MetricsRow> read_row(const std::string& line);
-/// Reads all rows of such a file; none if there is no file. Throws IoError, also if a line is
-/// longer than kMostLine bytes.
+/// Reads all rows of a file; none if there is no file. Throws IoError, as Lines does.
 std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name);
 
 /// The lines of a log up to a step.
@@ -51,11 +48,10 @@ struct RowsUntil {
   std::vector<std::uint64_t> bad = {};  ///< numbers, from 1, of lines in them that are no rows
 };
 
-/// Looks for the rows of a run up to `step` in a log; unless the step is `validated`, without the
-/// row of its validation. A row whose step does not fit between those of its neighbours counts as
-/// none. The row of the test split, and a last line that is cut short, count as of a later step: a
-/// finished run writes the row again whenever it is resumed. Requires that the log exists. Throws
-/// IoError, also if a line is longer than kMostLine bytes.
+/// Looks for the rows of a run up to `step` in a log, which exists; unless the step is `validated`,
+/// without the row of its validation. A row whose step does not fit between those of its neighbours
+/// counts as none. The row of the test split, which every resumed run writes again, and a last line
+/// that is cut short, count as of a later step. Throws IoError, as Lines does.
 RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
                      bool validated = true);
 

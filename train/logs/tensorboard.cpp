@@ -14,24 +14,19 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/options.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {
 
-namespace {
-
 using Event = events::Event;
 using Value = events::Summary::Value;
 
-static_assert(std::endian::native == std::endian::little);
-
-// CRC-32C of each byte: remainders by Castagnoli's polynomial with bits in reverse order (RFC 3720,
-// appendix B.4).
+// CRC-32C of each byte, by Castagnoli's polynomial in reverse order (RFC 3720, appendix B.4).
 constexpr auto kCrc32c = [] {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -41,13 +36,8 @@ constexpr auto kCrc32c = [] {
   return table;
 }();
 
-template <class Number>
-std::string bytes_of(Number x) {
-  return std::string(reinterpret_cast<const char*>(&x), sizeof x);
-}
-
 // A name that TensorBoard recognises. Its number distinguishes files of one process and second.
-std::string new_name() {
+static std::string new_name() {
   static int number = 0;
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
@@ -55,7 +45,7 @@ std::string new_name() {
          std::to_string(::getpid()) + "." + std::to_string(number++);
 }
 
-const std::vector<double>& all_limits() {
+static const std::vector<double>& all_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> all{0, std::numeric_limits<double>::max()};
     for (double x = 1e-12; x < 1e20; x *= 1.1) all.push_back(x);
@@ -66,20 +56,20 @@ const std::vector<double>& all_limits() {
   return limits;
 }
 
-double now() {
+static double now() {
   using Seconds = std::chrono::duration<double>;
   return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Event event_of(std::uint64_t step) {
+static Event event_of(std::uint64_t step) {
   Event event;
   event.set_wall_time(now());
   event.set_step(std::int64_t(step));
   return event;
 }
 
-Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
-                 const std::string& content = "") {
+static Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
+                        const std::string& content = "") {
   Value& value = *event.mutable_summary()->add_value();
   value.set_tag(tag);
   if (plugin.empty()) return value;
@@ -90,29 +80,31 @@ Value& add_value(Event& event, const std::string& tag, const std::string& plugin
 }
 
 // Four leading spaces make a line of Markdown code.
-std::string as_code(const std::string& text) {
-  std::string code = "    ";
-  for (const char c : text) code += c == '\n' ? std::string("\n    ") : std::string(1, c);
-  return code;
+static std::string as_code(std::string text) {
+  for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) {
+    text.insert(at + 1, "    ");
+  }
+  return "    " + text;
 }
 
-void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
+static void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
   const auto* integer = std::get_if<std::int64_t>(&from);
+  const auto* number = std::get_if<double>(&from);
+  const auto* word = std::get_if<std::string>(&from);
   if (const auto* truth = std::get_if<bool>(&from)) {
     info.set_type(events::HParamInfo::BOOL);
     to.set_bool_value(*truth);
-  } else if (const auto* number = std::get_if<double>(&from); number || integer) {
+  } else if (number || integer) {
     info.set_type(events::HParamInfo::FLOAT64);
     to.set_number_value(integer ? double(*integer) : *number);
   } else {
-    const auto* word = std::get_if<std::string>(&from);
     info.set_type(events::HParamInfo::TEXT);
     to.set_string_value(word ? *word : to_literal(from));
   }
 }
 
 // The settings that determine the result of a run, and the tags of the scalars to compare runs by.
-void add_settings(const Config& config, Event& event) {
+static void add_settings(const Config& config, Event& event) {
   events::HParamsPluginData experiment, start;
   const auto add = [&](const std::string& name, const OptionValue& value) {
     events::HParamInfo& info = *experiment.mutable_experiment()->add_hparam_infos();
@@ -133,7 +125,7 @@ void add_settings(const Config& config, Event& event) {
 }
 
 template <class T>
-void add_histogram(Event& event, const std::string& tag, const Tensor<T>& numbers) {
+static void add_histogram(Event& event, const std::string& tag, const Tensor<T>& numbers) {
   const Histogram from = histogram(numbers.data(), numbers.size());
   events::Histogram& to = *add_value(event, tag).mutable_histo();
   to.set_min(from.min);
@@ -144,8 +136,6 @@ void add_histogram(Event& event, const std::string& tag, const Tensor<T>& number
   to.mutable_bucket_limit()->Add(from.limits.begin(), from.limits.end());
   to.mutable_bucket()->Add(from.counts.begin(), from.counts.end());
 }
-
-}  // namespace
 
 std::uint32_t masked_crc32c(const std::string& bytes) {
   std::uint32_t crc = ~std::uint32_t{0};
@@ -200,9 +190,9 @@ TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uin
 
 // A single call writes a record, so that readers never see part of one, however the run ends.
 void TensorBoard::append(const Event& event) {
-  const std::string text = event.SerializeAsString(), length = bytes_of(std::uint64_t(text.size()));
-  const std::string record =
-      length + bytes_of(masked_crc32c(length)) + text + bytes_of(masked_crc32c(text));
+  const std::string text = event.SerializeAsString(), length = to_little_endian(text.size());
+  const std::string record = length + to_little_endian(masked_crc32c(length), 4) + text +
+                             to_little_endian(masked_crc32c(text), 4);
   const ssize_t written = ::write(*file_, record.data(), record.size());
   check<IoError>(written == ssize_t(record.size()), path_, ": cannot write: ",
                  written < 0 ? std::strerror(errno) : "only a part of a record fitted");

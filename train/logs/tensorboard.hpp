@@ -1,7 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run.
-//
-// It is a sequence of records, each handed to the system whole:
+// read during the run: a sequence of records, each handed to the system whole.
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
@@ -29,9 +27,8 @@ class Event;
 /// CRC-32C (Castagnoli), masked as described above.
 std::uint32_t masked_crc32c(const std::string& bytes);
 
-/// Bucket i counts limits[i-1] <= x < limits[i]. The limits are 0 and +-1e-12 * 1.1^k, the same as
-/// in TensorFlow and PyTorch, so that pictures look alike. Buckets before the first and after the
-/// last number are left out.
+/// Bucket i counts limits[i-1] <= x < limits[i]. The limits are 0 and +-1e-12 * 1.1^k, as in
+/// TensorFlow and PyTorch, without buckets before the first and after the last number.
 struct Histogram {
   double min = 0, max = 0, sum = 0, sum_squares = 0;
   std::vector<double> limits, counts;
@@ -43,19 +40,17 @@ Histogram histogram(const T* x, std::size_t count);
 /// Does nothing unless [log] tensorboard is set.
 class TensorBoard {
  public:
-  /// Creates an event file in the run's directory with the config as text and as hyperparameters.
-  /// `step` is the first one, or the one that the run resumes from. All functions throw IoError.
+  /// Creates an event file with the config as text and as hyperparameters, for a run that begins or
+  /// resumes at `step`. All functions throw IoError.
   TensorBoard(const Config& config, const Folder& directory, std::uint64_t step);
 
   /// Adds the finite numbers of a row as NAME/SPLIT, without standard errors.
   void row(const MetricsRow& row);
-  /// Adds histograms of every parameter as weights/NAME and of the gradients of trained ones as
-  /// gradients/NAME.
+  /// Adds histograms of parameters as weights/NAME, and of their gradients as gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
-  /// Adds the attention maps of the first validation example as attention/MODULE; does nothing if
-  /// that example has more than kMostMapped tokens. A decoder reads the targets. `parameters` are
-  /// those that validation used.
+  /// Adds the attention maps of the first validation example as attention/MODULE, if it has at most
+  /// kMostMapped tokens. `parameters` are those that validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);

@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/trace.hpp>
@@ -15,44 +13,37 @@
 
 namespace xgrad {
 
-namespace {
-
 // Leaves out the sign of NaN, which depends on the processor.
-std::string number_text(double x) {
+static std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
 
-// Describes the first NaN or infinity of a tensor, which is a run of one of this shape from element
-// `first` on; empty if there is none.
+// The first NaN or infinity of x, the part of a tensor of this shape from `first` on, in words.
 template <class T>
-std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
-                       std::size_t first = 0) {
+static std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
+                              std::size_t first = 0) {
   const auto at = first_not_finite(x);
   if (!at) return "";
   return fmt::format("{}{} of {} is {}", name, index_text(shape, first + *at), to_string(shape),
                      number_text(double(x.data()[*at])));
 }
 
-std::string with_others(const std::string& name, std::size_t others) {
+static std::string with_others(const std::string& name, std::size_t others) {
   return others == 0 ? name : fmt::format("{} and {} more", name, others);
 }
 
 // A line for each op at which gradients end: "NAME and 3 more: op 6 relu ...".
 template <class T>
-std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Parameter<T>*>& dead) {
+static std::string ends_of(const GradientFlow<T>& flow, std::vector<const Parameter<T>*> dead) {
   std::string text;
-  std::vector<std::string> ends;
-  for (const Parameter<T>* p : dead) ends.push_back(flow.end_of(*p));
-  for (auto end = ends.begin(); end != ends.end(); ++end) {
-    if (std::find(ends.begin(), end, *end) != end) continue;  // has its line
-    const auto others = std::size_t(std::count(end + 1, ends.end(), *end));
-    const Parameter<T>& first = *dead[std::size_t(end - ends.begin())];
-    text += "\n  " + with_others(first.name, others) + ": " + *end;
+  while (!dead.empty()) {
+    const Parameter<T>* first = dead.front();
+    const std::string end = flow.end_of(*first);
+    const std::size_t alike = std::erase_if(dead, [&](auto* p) { return flow.end_of(*p) == end; });
+    text += "\n  " + with_others(first->name, alike - 1) + ": " + end;
   }
   return text;
 }
-
-}  // namespace
 
 template <class T>
 std::string Trainer<T>::failure_of_parameters() const {
@@ -71,19 +62,17 @@ std::string Trainer<T>::failure_of_state() const {
 
 template <class T>
 std::string Trainer<T>::failure_of(const StepReport& report) const {
+  const double norm = report.grad_norm;
   if (!is_finite_bits(report.loss)) return "the loss is " + number_text(report.loss);
-  if (!is_finite_bits(report.grad_norm)) {
-    return "the gradient norm is " + number_text(report.grad_norm);
-  }
-  if (!progress_.spikes.is_spike(report.grad_norm)) return "";
-  return fmt::format("the gradient norm is {:.3g}, more than {:g} times its mean, {:.3g}",
-                     report.grad_norm, config_.train.spike, progress_.spikes.state().mean);
+  if (!is_finite_bits(norm)) return "the gradient norm is " + number_text(norm);
+  if (!progress_.spikes.is_spike(norm)) return "";
+  return fmt::format("the gradient norm is {:.3g}, more than {:g} times its mean, {:.3g}", norm,
+                     config_.train.spike, progress_.spikes.state().mean);
 }
 
 template <class T>
 void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
-  StepReport again;
-  again.step = step() + 1;
+  StepReport again{.step = step() + 1};
   const bool recompute = std::exchange(config_.train.recompute, false);
   run_batches(again, see);
   config_.train.recompute = recompute;
@@ -136,7 +125,7 @@ void Trainer<T>::end(const StepReport& report, TrainerHooks& hooks) {
                 : "\n  first not finite: " + found;
   }
   text += report.where;
-  hooks.on_fatal_step(failed_step(capture(), batches_, text));
+  text += hooks.on_fatal_step(failed_step(capture(), batches_, text));
   progress_.loader = loader_.state();
   throw NumericError(text);
 }

@@ -51,8 +51,8 @@ using Stored = std::conditional_t<std::is_same_v<Value, double>, double, std::in
 template <class Value>
 void read(const Checkpoint& checkpoint, const char* name, Value& place) {
   const Stored<Value> value = state_value<Stored<Value>>(checkpoint, name);
-  const bool good = std::is_same_v<Value, double> || value >= 0;
-  check<CheckpointError>(good, "the checkpoint's ", name, " is ", value, ", must be at least 0");
+  check<CheckpointError>(std::is_same_v<Value, double> || value >= 0, "the checkpoint's ", name,
+                         " is ", value, ", must be at least 0");
   place = Value(value);
 }
 

@@ -4,9 +4,7 @@
 #include <span>
 
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
@@ -15,29 +13,25 @@
 
 namespace xgrad {
 
-namespace {
-
 // A step of the curriculum takes a step's micro-batches.
-Curriculum curriculum_of(const TrainConfig& config) {
+static Curriculum curriculum_of(const TrainConfig& config) {
   return {config.curriculum_start, config.curriculum_steps * config.accumulate, config.accumulate};
 }
 
-std::uint64_t planned_evaluation(const TrainConfig& config) {
+static std::uint64_t planned_evaluation(const TrainConfig& config) {
   if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
 }
 
-std::size_t max_length(const Batch& batch) {
+static std::size_t max_length(const Batch& batch) {
   if (batch.ids.dimension() == 2) return batch.ids.shape()[1];
   return batch.features.dimension() == 3 ? batch.features.shape()[1] : 0;
 }
 
-std::size_t count_tokens(const Batch& batch) {
+static std::size_t count_tokens(const Batch& batch) {
   if (!batch.mask) return batch.size * std::max<std::size_t>(1, max_length(batch));
   return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
 }
-
-}  // namespace
 
 template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
@@ -128,13 +122,10 @@ bool Trainer<T>::is_due(std::uint64_t every) const {
   return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
 }
 
-// If the update left a NaN or infinity, reports the next step as failed instead of validating or
-// saving.
+// If the update left a NaN or infinity, the next step fails before a validation or a save.
 template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
-  StepReport next;
-  next.step = step() + 1;
-  next.failure = failure_of_state();
+  const StepReport next{.step = step() + 1, .failure = failure_of_state()};
   if (next.failure.empty()) return true;
   progress_.owes_validation = false;
   if (recover(next, hooks)) return false;
@@ -162,11 +153,10 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
 template <class T>
 StepReport Trainer<T>::try_step(std::optional<double> lr) {
   batches_ = next_batches();  // micro-batches of this step
-  StepReport report;
-  report.step = step() + 1;
   const double factor = config_.schedule.name == "plateau" ? progress_.plateau.factor() : 1;
-  report.lr = lr.value_or(schedule_(step()) * factor);
-  report.failure = failure_of_parameters();
+  StepReport report{.step = step() + 1,
+                    .lr = lr.value_or(schedule_(step()) * factor),
+                    .failure = failure_of_parameters()};
   if (!report.failure.empty()) return report;
   run_batches(report);
 
@@ -188,12 +178,6 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   if (!rolls_back_) progress_.failures_in_a_row = 0;
   end_step();
   return report;
-}
-
-template <class T>
-void Trainer<T>::end_step() {
-  ++progress_.step;
-  progress_.loader = loader_.state();
 }
 
 template <class T>
@@ -249,9 +233,8 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
   progress_.owes_validation = false;
   const double loss = metrics->loss.mean();
   if (!is_finite_bits(loss)) {
-    StepReport report;
-    report.step = step();
-    report.failure = "the loss of the validation split is not finite";
+    const StepReport report{.step = step(),
+                            .failure = "the loss of the validation split is not finite"};
     // A save of this same step would give the same loss again.
     const bool recovers = saved_ && saved_->step < step() && recover(report, hooks);
     check<NumericError>(recovers, "step ", report.step, ": ", report.failure);
@@ -310,9 +293,9 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
   const std::size_t numbers = parameters_.count() + state_numbers();
   std::size_t tensors = parameters_.size();
   for_each_state([&](const OptimizerState<T>&) { ++tensors; });
-  const std::size_t text =
-      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
-  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
+  const std::string config = to_toml(config_, /*with_execution_keys=*/false);
+  return most_hdf5_bytes(numbers * sizeof(T), tensors,
+                         task_->vocabulary_and_scales().size() + config.size());
 }
 
 // With several ranks, the state of optimizer and averages comes from all of them.
@@ -320,24 +303,20 @@ template <class T>
 Checkpoint Trainer<T>::capture(bool everywhere) const {
   Checkpoint checkpoint;
   checkpoint.parameters = xgrad::capture(parameters_);
-  const auto add = [&](std::span<const OptimizerState<T>> slot) {
-    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      checkpoint.optimizer.push_back({slot[k].name, std::move(tensors[k])});
+  const auto add = [&](std::span<const OptimizerState<T>> states) {
+    for (; !states.empty(); states = states.subspan(shards_.tensors())) {
+      std::vector<Tensor<T>> tensors = shards_.whole(states.first(shards_.tensors()));
+      if (!everywhere && shards_.ranks().rank() > 0) continue;
+      for (std::size_t k = 0; k < tensors.size(); ++k) {
+        checkpoint.optimizer.push_back({states[k].name, std::move(tensors[k])});
+      }
     }
   };
-  if (shards_.ranks().size() == 1) {
-    checkpoint.optimizer = xgrad::capture(*optimizer_, average_.get());
-  } else {
-    const std::span<const OptimizerState<T>> state = optimizer_->state();
-    for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
-      add(state.subspan(i, shards_.tensors()));
-    }
-    if (average_) add(average_->state());
-  }
+  add(optimizer_->state());
+  if (average_) add(average_->state());
   progress_.write(config_, checkpoint);
   checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
-  if (const std::string learned = task_->learned(); !learned.empty()) {
+  if (const std::string learned = task_->vocabulary_and_scales(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }
   checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <xgrad/data/prefetch_loader.hpp>
@@ -18,7 +17,7 @@
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/diagnose/dead_gradients.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>
@@ -36,11 +35,11 @@ struct StepReport {
   std::size_t tokens = 0;  ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
-  Metrics metrics;             ///< metrics of the step's batch; filled on every log.every-th step
-  std::string failure;         ///< why nothing was updated; empty after an update
-  /// The op at which gradients end, if the step failed because they do not reach every parameter.
-  /// Such a failure ends the run. Empty for other failures.
-  std::string where;
+  Metrics metrics = {};        ///< metrics of the step's batch; filled on every log.every-th step
+  std::string failure = {};    ///< why nothing was updated; empty after an update
+  /// The op at which gradients end, if they do not reach every parameter. Such a failure ends the
+  /// run. Empty for other failures.
+  std::string where = {};
 };
 
 /// Callbacks that observe a run and can end it.
@@ -53,13 +52,11 @@ class TrainerHooks {
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   /// Called to save a checkpoint; of several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// Called after a failed step that does not end the run ([train] on_spike). The run continues
-  /// after `step`.
+  /// Called after a failed step after which the run continues, at `step` ([train] on_spike).
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step ends the run; see failed_step.hpp.
-  virtual void on_fatal_step(const Checkpoint& /*failed*/) {}
-  /// Returns whether to save and end the run after this step. A stop or a save of one rank is one
-  /// of all.
+  /// Called when a failed step, see failed_step(), ends the run. The error ends with the result.
+  virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
+  /// Returns whether to save and end the run now. A stop or a save of one rank is one of all.
   virtual bool stop() { return false; }
   /// Called when the run stops because another rank was told to.
   virtual void on_stop_of(std::size_t /*rank*/) {}
@@ -72,16 +69,15 @@ class TrainerHooks {
 /// The progress of a run. Each member is an entry of the list in progress.cpp.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
-  /// entry is missing, of another type or negative. Entries that depend on keys which a resumed run
-  /// may change can be missing.
+  /// entry is missing, unless a resumed run may change its key, of another type or negative.
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets the step of a checkpoint and adds the entries that the config needs to its state.
   void write(const Config& config, Checkpoint& checkpoint) const;
   /// Records the validation loss of this step. Returns whether it is the best so far.
   bool observe(double loss);
   /// Counts another failed step, and returns whether it ends the run, given [train] on_spike: the
-  /// eleventh in a row does. `lasting` says that weights or optimizer contain NaN or infinity:
-  /// skipping cannot repair that, only rollback can.
+  /// eleventh in a row does, and a skipped one that is `lasting`, because weights or optimizer hold
+  /// NaN or infinity.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -98,22 +94,20 @@ struct Progress {
   std::uint64_t failures_in_a_row = 0;
 };
 
-/// Trains the model of a config. T is float or double.
-///
-/// Each step is a function of the config and of (step, loader position). A resumed run therefore
-/// ends with the same bits as a run without interruption, with any number of threads.
+/// Trains the model of a config. T is float or double. Each step is a function of the config and of
+/// (step, loader position), so a resumed run ends with the bits of one without interruption, with
+/// any number of threads.
 template <class T>
 class Trainer {
  public:
-  /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a checkpoint
-  /// without reading that file. `task` is the config's task, if its data are in memory. Without it,
-  /// reads the data of all three splits: libhdf5 reads untrusted files in a forked process, which
-  /// is safe only before the first step starts a thread. Throws ConfigError, DataError, IoError,
-  /// CheckpointError.
+  /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
+  /// checkpoint. `task` is the config's task, if it exists. Without it, reads the data of all
+  /// splits: untrusted HDF5 files in a forked process, which is safe only before the first step
+  /// starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each has a trainer with the same arguments, and all call the same
-  /// functions in the same order, except those that are const; of these, they call capture(),
-  /// evaluate(), with_evaluated_weights() and gather_gradients() together.
+  /// functions in the same order, of those that are const only capture(), evaluate(),
+  /// with_evaluated_weights() and gather_gradients().
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
   /// Defined in trainer.cpp, because the destructors of all members take long to compile.
@@ -129,17 +123,16 @@ class Trainer {
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
   /// validation loss so far, at the end, and when stopped. If hooks.break_off() ends a validation
-  /// early, its result is discarded: the run stops, and when resumed validates that step first.
+  /// early, the run stops, and when resumed validates that step first.
   ///
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
   /// on_spike does not handle it. The parameters are then those before the step. The message names
-  /// the first op with a NaN or infinity in its output or gradient, which a second run of the step
-  /// finds. Also throws NumericError if a validation loss is NaN or infinite and on_spike is not
-  /// "rollback", and if a gradient does not reach every parameter ([train] dead_gradients_every).
+  /// the first op with such an output or gradient, which a second run of the step finds. Also
+  /// throws it if a validation loss is not finite and on_spike is not "rollback", and if a gradient
+  /// does not reach every parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
-  /// Does one step, at learning rate `lr` instead of the schedule's if given. Throws NumericError
-  /// as run() does.
+  /// Does one step, at learning rate `lr` if given, else the schedule's. Throws as run().
   StepReport train_step(std::optional<double> lr = {});
   /// Makes every later step reuse the next batches, and returns them.
   const std::vector<Batch>& hold_batch() {
@@ -152,8 +145,7 @@ class Trainer {
     TrainerHooks nobody;
     return *evaluate(split, nobody);
   }
-  /// Calls f while the parameters hold the weights that evaluate() uses: the averaged weights if
-  /// the config keeps them.
+  /// Calls f while the parameters hold the weights that evaluate() uses.
   void with_evaluated_weights(const std::function<void()>& f) const;
   /// Completes the gradients of the last step, of which each of several ranks has a slice.
   void gather_gradients() const { shards_.gather_gradients(); }
@@ -164,8 +156,7 @@ class Trainer {
   std::uint64_t step() const { return progress_.step; }
   /// Number of steps of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
-  /// Whether the run is complete: at the last step, or after train.patience evaluations without a
-  /// better validation loss, with no validation left to do.
+  /// Whether the run is at its last step, or out of patience, with no validation left to do.
   bool finished() const {
     return !owes_validation() && (step() >= total_steps_ || out_of_patience());
   }
@@ -195,14 +186,12 @@ class Trainer {
   const std::optional<Initialization>& initialization() const { return initialization_; }
 
  private:
-  // Actions that are due after a step. A run that stops is also saved.
   struct Due {
-    bool save, stop;
+    bool save, stop;  // a run that stops is also saved
   };
 
   const Dataset& data(Split split) const { return *data_[std::size_t(split)]; }
   std::vector<Batch> next_batches();
-  // Calls f(state) for each state tensor of the optimizer and for each averaged weight.
   template <class F>
   void for_each_state(const F& f) const {
     std::for_each(optimizer_->state().begin(), optimizer_->state().end(), f);
@@ -210,29 +199,31 @@ class Trainer {
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
-  // Whether one rank is told to stop or save. Both are then due on all.
+  // What one rank is told is due on all.
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
-  // Runs the step's batches again, each op once.
+  // Runs each op of the step's batches again, once.
   void repeat_batches(const SeeLoss<T>& see = {});
   // Updates the averaged weights after the update of the current step.
   void update_average();
   // Counts the current step, whether it was updated or skipped, as taken.
-  void end_step();
-  // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
+  void end_step() {
+    ++progress_.step;
+    progress_.loader = loader_.state();
+  }
+  // Whether parameters and optimizer are finite. If not, the run returned to the last save.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
-  // Describe the first NaN or infinity in parameters, or also in the optimizer's state; empty if
-  // there is none.
+  // The first NaN or infinity in parameters, or also in the optimizer's state; empty: none.
   std::string failure_of_parameters() const;
   std::string failure_of_state() const;
   std::string failure_of(const StepReport& report) const;
   // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
-  // Skips a failed step or rolls back. Returns false if the run has to end.
+  // Skips a failed step or rolls back, unless the run has to end.
   bool recover(const StepReport& failed, TrainerHooks& hooks);
 
   Config config_;

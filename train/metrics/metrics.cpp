@@ -1,12 +1,13 @@
 #include <xgrad/train/metrics/metrics.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
@@ -29,11 +30,99 @@ double loss_of(const Objective& objective, double x, double y) {
   }
 }
 
-Figure figure(const char* name, const RatioMean& mean) {
-  return {name, mean.mean(), mean.standard_error()};
+}  // namespace
+
+std::string figure_text(double value, double standard_error) {
+  return fmt::format("{:.4f}", value) +
+         (std::isfinite(standard_error) ? fmt::format(" ± {:.4f}", standard_error) : "");
 }
 
-}  // namespace
+void RatioMean::add(double x, double n) {
+  samples_ += 1;
+  x_ += x;
+  n_ += n;
+  xx_ += x * x;
+  xn_ += x * n;
+  nn_ += n * n;
+}
+
+void RatioMean::add(const RatioMean& other) {
+  const std::vector<double> numbers = to_numbers(other);
+  auto number = numbers.begin();
+  visit([&](double& own) { own += *number++; });
+}
+
+double RatioMean::mean() const {
+  return n_ == 0 ? 0 : x_ / n_;
+}
+
+double RatioMean::standard_error() const {
+  if (samples_ < 2 || n_ == 0) return std::numeric_limits<double>::quiet_NaN();
+  const double r = mean();
+  const double squares = std::max(0.0, xx_ - 2 * r * xn_ + r * r * nn_);
+  return std::sqrt(samples_ / (samples_ - 1) * squares) / n_;
+}
+
+void RSquared::begin_sample(std::size_t components) {
+  shift_.resize(components, std::numeric_limits<double>::quiet_NaN());
+  sums_.resize(sums_.size() + components);
+  errors_.push_back(0);
+}
+
+void RSquared::add(std::size_t component, double prediction, double target) {
+  double& shift = shift_[component];
+  if (std::isnan(shift)) shift = target;
+  Sums& sums = sums_[sums_.size() - shift_.size() + component];
+  const double y = target - shift;
+  sums.n += 1;
+  sums.y += y;
+  sums.yy += y * y;
+  errors_.back() += (target - prediction) * (target - prediction);
+}
+
+// With d = own shift - other shift, y - own shift = (y - other shift) - d.
+void RSquared::add(const RSquared& other) {
+  if (shift_.empty()) shift_ = other.shift_;
+  const std::size_t k = shift_.size();
+  for (std::size_t i = 0; i < other.sums_.size(); ++i) {
+    Sums sums = other.sums_[i];
+    double& shift = shift_[i % k];
+    if (std::isnan(shift)) shift = other.shift_[i % k];
+    const double d = shift - other.shift_[i % k];
+    if (sums.n > 0) {
+      sums.yy += d * (d * sums.n - 2 * sums.y);
+      sums.y -= d * sums.n;
+    }
+    sums_.push_back(sums);
+  }
+  errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end());
+}
+
+double RSquared::value() const {
+  const RatioMean errors = ratio();
+  return errors.count() == 0 ? std::numeric_limits<double>::quiet_NaN() : 1 - errors.mean();
+}
+
+RatioMean RSquared::ratio() const {
+  const std::size_t k = shift_.size();
+  std::vector<Sums> total(k);
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    total[i % k].n += sums_[i].n;
+    total[i % k].y += sums_[i].y;
+  }
+  RatioMean ratio;
+  for (std::size_t s = 0; s < errors_.size(); ++s) {
+    double squares = 0;  // about the means
+    for (std::size_t i = 0; i < k; ++i) {
+      const Sums& own = sums_[s * k + i];
+      if (own.n == 0) continue;
+      const double mean = total[i].y / total[i].n;
+      squares += own.yy - 2 * mean * own.y + mean * mean * own.n;
+    }
+    ratio.add(errors_[s], squares);
+  }
+  return ratio;
+}
 
 template <class T>
 void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
@@ -62,9 +151,14 @@ void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
 }
 
 template <class T>
-void Metrics::add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+  if (objective.loss == Loss::cross_entropy) {
+    next = objective.next;
+    return add(outputs, batch.targets);
+  }
+  const bool binary = objective.loss == Loss::binary_cross_entropy;
+  target = binary ? TargetKind::binary : TargetKind::numbers;
   const std::size_t size = outputs.size() / batch.size, components = outputs.shape().back();
-  const bool binary = target == TargetKind::binary;
   for (std::size_t s = 0; s < batch.size; ++s) {
     double count = 0, losses = 0, right = 0, distances = 0, squares = 0;
     if (!binary) r2.begin_sample(components);
@@ -90,42 +184,29 @@ void Metrics::add_values(const Tensor<T>& outputs, const Batch& batch, const Obj
   }
 }
 
-template <class T>
-void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
-  if (objective.loss == Loss::cross_entropy) {
-    add(outputs, batch.targets);
-    next = objective.next;
-  } else {
-    target =
-        objective.loss == Loss::binary_cross_entropy ? TargetKind::binary : TargetKind::numbers;
-    add_values(outputs, batch, objective);
-  }
-}
-
 void Metrics::add(const Metrics& other) {
   if (other.loss.count() > 0) {
     target = other.target;
     next = other.next;
   }
-  loss.add(other.loss);
-  accuracy.add(other.accuracy);
-  exact.add(other.exact);
-  absolute.add(other.absolute);
-  squared.add(other.squared);
+  for (const auto mean : {&Metrics::loss, &Metrics::accuracy, &Metrics::exact, &Metrics::absolute,
+                          &Metrics::squared}) {
+    (this->*mean).add(other.*mean);
+  }
   r2.add(other.r2);
 }
 
 std::vector<Figure> Metrics::figures() const {
-  std::vector<Figure> all = {figure("loss", loss)};
+  std::vector<Figure> all = {{"loss", loss.mean(), loss.standard_error()}};
   if (target == TargetKind::numbers) {
     const double rmse = std::sqrt(squared.mean());
     all.push_back({"r2", r2.value(), r2.standard_error()});
-    all.push_back(figure("mae", absolute));
+    all.push_back({"mae", absolute.mean(), absolute.standard_error()});
     all.push_back({"rmse", rmse, squared.standard_error() / (rmse == 0 ? 1 : 2 * rmse)});
     return all;
   }
-  all.push_back(figure("accuracy", accuracy));
-  all.push_back(figure("exact_match", exact));
+  all.push_back({"accuracy", accuracy.mean(), accuracy.standard_error()});
+  all.push_back({"exact_match", exact.mean(), exact.standard_error()});
   if (target == TargetKind::classes) {
     const double perplexity = portable::exp(loss.mean());
     all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
@@ -173,8 +254,7 @@ void ClassReport::add(const Tensor<T>& outputs, const Batch& batch) {
 
 void ClassReport::count(Sample& sample, std::size_t c, bool target, bool guess) {
   if (!target && !guess) return;
-  auto own =
-      std::find_if(sample.begin(), sample.end(), [c](const Counts& known) { return known.c == c; });
+  auto own = std::ranges::find(sample, c, &Counts::c);
   if (own == sample.end()) own = sample.insert(own, {.c = c});
   own->targets += target;
   own->guesses += guess;
@@ -194,17 +274,13 @@ void ClassReport::end_sample(Sample& sample) {
 void ClassReport::add(const ClassReport& other) {
   classes_.resize(std::max(classes(), other.classes()));
   for (std::size_t c = 0; c < other.classes(); ++c) {
-    classes_[c].precision.add(other.classes_[c].precision);
-    classes_[c].recall.add(other.classes_[c].recall);
-    classes_[c].f1.add(other.classes_[c].f1);
+    for (const auto mean : {&Class::precision, &Class::recall, &Class::f1}) {
+      (classes_[c].*mean).add(other.classes_[c].*mean);
+    }
   }
   confusion_.resize(std::max(confusion_.size(), other.confusion_.size()));
   for (std::size_t i = 0; i < other.confusion_.size(); ++i) confusion_[i] += other.confusion_[i];
   samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
-}
-
-std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
-  return confusion_[target * classes() + guess];
 }
 
 // To first order a sample changes the F1 of class c by (2 both - F1 (guesses + targets)) / sum
@@ -212,9 +288,8 @@ std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) cons
 Figure ClassReport::macro_f1() const {
   double sum = 0, occurring = 0;
   for (const Class& of : classes_) {
-    if (of.f1.count() == 0) continue;
     sum += of.f1.mean();
-    occurring += 1;
+    occurring += of.f1.count() > 0;
   }
   double squares = 0;
   for (const Sample& sample : samples_) {

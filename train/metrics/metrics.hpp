@@ -1,14 +1,127 @@
-// Metrics: means over targets, each with its standard error. ClassReport: confusion matrix,
-// precision, recall and F1 of a classifier.
+// Estimates from samples, each with a standard error. Metrics: means over targets. ClassReport:
+// confusion matrix, precision, recall and F1 of a classifier. evaluate(): metrics of a data set.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/autograd/range.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
+
+/// Calls f(number) with a whole number, to write or to read it.
+template <class F, class Whole>
+void visit_whole(const F& f, Whole& whole) {
+  double number = double(whole);
+  f(number);
+  whole = Whole(number);
+}
+/// Visits the size of a list, then each of its elements.
+template <class F, class List, class Each>
+void visit_list(const F& f, List& list, const Each& visit_each) {
+  std::size_t size = list.size();
+  visit_whole(f, size);
+  list.resize(size);
+  for (auto& each : list) visit_each(each);
+}
+
+/// All numbers that sums.visit() visits.
+template <class Sums>
+std::vector<double> to_numbers(Sums sums) {
+  std::vector<double> numbers;
+  sums.visit([&](double number) { numbers.push_back(number); });
+  return numbers;
+}
+/// Makes sums of the numbers from `at` on, and moves `at` behind them.
+template <class Sums>
+Sums from_numbers(const std::vector<double>& numbers, std::size_t& at) {
+  Sums sums;
+  sums.visit([&](double& number) { number = numbers[at++]; });
+  return sums;
+}
+
+/// A named number with its standard error over samples.
+struct Figure {
+  std::string name;           ///< "accuracy"
+  double value = 0;           ///< the number
+  double standard_error = 0;  ///< NaN if it is not known
+};
+
+/// The value and its standard error, as "0.9934 ± 0.0002"; without the error unless it is finite.
+std::string figure_text(double value, double standard_error);
+
+/// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
+/// on each other.
+///
+/// Its standard error is that of a ratio estimator over samples (Cochran 1977, 6.4). With ratio r
+/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
+class RatioMean {
+ public:
+  /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
+  void add(double x, double n);
+
+  double mean() const;                 ///< sum x / sum n; 0 before the first sample
+  double standard_error() const;       ///< standard error of the mean
+  double count() const { return n_; }  ///< number of targets so far
+
+  void add(const RatioMean& other);  ///< adds the samples of another mean of the same kind
+  /// Calls f(number) for each of its numbers, to write or to read them.
+  template <class F>
+  void visit(const F& f) {
+    for (double* number : {&samples_, &x_, &n_, &xx_, &xn_, &nn_}) f(*number);
+  }
+
+ private:
+  double samples_ = 0, x_ = 0, n_ = 0, xx_ = 0, xn_ = 0, nn_ = 0;
+};
+
+/// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 for predictions x of targets y with K
+/// components. Components thus count in proportion to their variance. NaN if no target varies.
+///
+/// The standard error is that of the ratio, by the delta method. The means minimise the sum in the
+/// denominator, so to first order that sum does not depend on them.
+class RSquared {
+ public:
+  /// Starts the next sample. `components` is K, equal for all samples.
+  void begin_sample(std::size_t components);
+  /// Adds a target of the sample and its prediction.
+  void add(std::size_t component, double prediction, double target);
+
+  /// Adds the samples of another R^2 with the same number of components.
+  void add(const RSquared& other);
+  /// Calls f(number) for each of its numbers, to write or to read them.
+  template <class F>
+  void visit(const F& f) {
+    visit_list(f, shift_, f);
+    visit_list(f, sums_, [&](Sums& sums) {
+      for (double* number : {&sums.n, &sums.y, &sums.yy}) f(*number);
+    });
+    visit_list(f, errors_, f);
+  }
+
+  double value() const;                                               ///< R^2 of all targets so far
+  double standard_error() const { return ratio().standard_error(); }  ///< standard error of R^2
+
+ private:
+  struct Sums {
+    double n = 0, y = 0, yy = 0;  // of the targets minus `shift_`
+  };
+  RatioMean ratio() const;
+
+  // First target of each component, subtracted to avoid cancellation in the sums.
+  std::vector<double> shift_;
+  std::vector<Sums> sums_;      // K per sample
+  std::vector<double> errors_;  // sum (y - x)^2 per sample
+};
 
 /// Metrics of a split or a batch. Sums are in double, in the order of the samples.
 struct Metrics {
@@ -45,16 +158,11 @@ struct Metrics {
   /// bits_per_character or bits_per_word = loss / ln 2; yes or no: the first three; numbers: loss,
   /// r2, mae and rmse. Standard errors of functions of means are by the delta method.
   std::vector<Figure> figures() const;
-
- private:
-  template <class T>
-  void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 };
 
 /// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
-/// latter three. For class c let `targets` be the number of targets of the class, `guesses` the
-/// number of predictions of the class, and `both` the number of targets predicted as it. For
-/// yes-or-no targets they count the yeses of output c in targets, in predictions, and in both. Then
+/// latter three. `targets` counts the targets of class c, `guesses` the predictions of it, and
+/// `both` the targets predicted as it; for yes-or-no targets the yeses of output c. Then
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
@@ -65,15 +173,12 @@ class ClassReport {
   /// Starts an empty report for this number of classes.
   explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
 
-  /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
-  /// skipped.
+  /// As Metrics::add() of the same arguments.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
-
   /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
-
   /// Adds the samples of another report, as those of another part of the same split.
   void add(const ClassReport& other);
   /// Calls f(number) for each number, to write or to read it.
@@ -91,20 +196,19 @@ class ClassReport {
     });
   }
 
-  /// Number of classes.
-  std::size_t classes() const { return classes_.size(); }
+  std::size_t classes() const { return classes_.size(); }  ///< number of classes
   /// Whether there is a confusion matrix. Yes-or-no targets have none.
   bool has_confusion() const { return !confusion_.empty(); }
   /// Number of targets of class `target` that were predicted as `guess`. Requires: has_confusion().
-  std::uint64_t confusion(std::size_t target, std::size_t guess) const;
+  std::uint64_t confusion(std::size_t target, std::size_t guess) const {
+    return confusion_[target * classes() + guess];
+  }
   /// Fraction of the predictions of class c that are right.
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
   /// Fraction of the targets of class c that were predicted as c.
   const RatioMean& recall(std::size_t c) const { return classes_[c].recall; }
-  /// F1 of class c.
-  const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }
-  /// The mean F1 over the classes that occur as targets or predictions.
-  Figure macro_f1() const;
+  const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }  ///< F1 of class c
+  Figure macro_f1() const;  ///< the mean F1 over the classes that occur as targets or predictions
 
  private:
   struct Counts {
@@ -122,5 +226,63 @@ class ClassReport {
   std::vector<std::uint64_t> confusion_ = {};  // (classes, classes): row target, column guess
   std::vector<Sample> samples_ = {};
 };
+
+/// Some examples of a data set, which must outlive it.
+class Subset final : public Dataset {
+ public:
+  /// Those with these indices.
+  Subset(const Dataset& all, std::vector<std::size_t> chosen)
+      : all_(all), chosen_(std::move(chosen)) {}
+  /// The first `count`, or all if there are fewer.
+  Subset(const Dataset& all, std::size_t count) : all_(all), chosen_(std::min(count, all.size())) {
+    std::iota(chosen_.begin(), chosen_.end(), std::size_t(0));
+  }
+
+  std::size_t size() const override { return chosen_.size(); }
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    return all_.get(epoch, chosen_[index]);
+  }
+
+ private:
+  const Dataset& all_;
+  std::vector<std::size_t> chosen_;
+};
+
+/// Settings of one pass over a data set, in order and without dropout.
+struct Pass {
+  const Dataset& dataset;                ///< the examples
+  const TaskShape& shape;                ///< shape of the task
+  std::size_t batch;                     ///< batch size
+  Context context = {};                  ///< context of the model's calls
+  std::function<bool()> break_off = {};  ///< asked before each batch whether to stop early
+  Range batches = {0, std::size_t(-1)};  ///< which batches; those that there are
+};
+
+/// Calls see(outputs, batch) for every batch. Returns false if `break_off` ended the pass early.
+template <class T, class See>
+bool for_each_output(const SequenceModel<T>& model, const Pass& pass, const See& see) {
+  const NoGrad no_grad;
+  Loader loader(pass.dataset, pass.shape, {.batch = pass.batch});
+  const std::size_t end = std::min(pass.batches.end, loader.batches_per_epoch());
+  if (pass.batches.begin > 0 && pass.batches.begin < end) {
+    loader.restore({.position = pass.batches.begin * pass.batch});
+  }
+  for (std::size_t i = pass.batches.begin; i < end; ++i) {
+    if (pass.break_off && pass.break_off()) return false;
+    const Batch batch = loader.next();
+    see(model(BatchInput<T>(batch).input(), pass.context).value(), batch);
+  }
+  return true;
+}
+
+/// Returns loss and metrics over all batches.
+template <class T>
+Metrics evaluate(const SequenceModel<T>& model, const Pass& pass, const Objective& objective) {
+  Metrics metrics;
+  for_each_output(model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
+    metrics.add(outputs, batch, objective);
+  });
+  return metrics;
+}
 
 }  // namespace xgrad

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/memory/out_of_memory.hpp>
-#include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/generated_task.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
+#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/task.hpp>
 #include <xgrad/layers/init.hpp>
 #include <xgrad/layers/models/generate.hpp>
 #include <xgrad/layers/models/models.hpp>
@@ -29,14 +30,6 @@ Enum choose(const char* key, const std::string& word, int first = 0) {
   return Enum(first + (std::ranges::find(words, word) - words.begin()));
 }
 
-PositionKind positions(const ModelConfig& config) {
-  return choose<PositionKind>("positions", config.positions);
-}
-
-Activation activation(const ModelConfig& config) {
-  return choose<Activation>("activation", config.activation);
-}
-
 MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
   return {.width = config.width,
           .heads = config.heads,
@@ -52,46 +45,40 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
                       .temperature = config.temperature,
                       .log_scale = config.log_scale,
                       .mean = config.attention_mean},
-          .positions = positions(config),
+          .positions = choose<PositionKind>("positions", config.positions),
           .max_distance = config.max_distance,
           .cross_positions = config.cross_positions,
           .causal = config.mask == "causal",
           .exclude_self = config.exclude_self};
 }
 
-NormOptions norm_options(const ModelConfig& config) {
-  return {choose<Normalization>("normalization", config.normalization), config.norm_eps};
-}
-
 EncoderOptions encoder_options(const ModelConfig& config) {
-  EncoderOptions options;
-  options.layers = config.layers;
-  options.attention = attention_options(config);
-  options.feedforward = config.feedforward;
-  options.activation = activation(config);
-  options.norm = choose<NormOrder>("norm", config.norm);
-  options.normalization = norm_options(config).kind;
-  options.norm_eps = config.norm_eps;
-  options.final_norm = config.final_norm;
-  options.dropout = config.dropout;
-  options.stochastic_depth = config.stochastic_depth;
-  return options;
+  return {.layers = config.layers,
+          .attention = attention_options(config),
+          .feedforward = config.feedforward,
+          .activation = choose<Activation>("activation", config.activation),
+          .norm = choose<NormOrder>("norm", config.norm),
+          .normalization = choose<Normalization>("normalization", config.normalization),
+          .final_norm = config.final_norm,
+          .norm_eps = config.norm_eps,
+          .dropout = config.dropout,
+          .stochastic_depth = config.stochastic_depth};
 }
 
 InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
-  InputOptions options;
-  options.positions = positions(config);
-  options.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0;
-  options.one_hot = config.input == "one_hot";
-  if (config.embedding_norm) options.norm = norm_options(config);
-  options.vector = shape.input == InputKind::vectors ? shape.features : 0;
-  options.max_length = shape.max_length;
-  options.patch = config.patch;
-  options.overlap = config.patch_overlap;
-  options.height = shape.height;
-  options.width = shape.width;
-  options.channels = shape.channels;
-  return options;
+  const NormOptions norm{choose<Normalization>("normalization", config.normalization),
+                         config.norm_eps};
+  return {.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0,
+          .one_hot = config.input == "one_hot",
+          .vector = shape.input == InputKind::vectors ? shape.features : 0,
+          .patch = config.patch,
+          .overlap = config.patch_overlap,
+          .height = shape.height,
+          .width = shape.width,
+          .channels = shape.channels,
+          .max_length = shape.max_length,
+          .positions = choose<PositionKind>("positions", config.positions),
+          .norm = config.embedding_norm ? std::optional(norm) : std::nullopt};
 }
 
 Pool pool(const ModelConfig& config, const TaskShape& shape) {
@@ -103,18 +90,16 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
   check<ConfigError>(shape.output == OutputKind::tokens || config.pool != "cls",
                      "model.pool: cls needs attention, which model.kind ", config.kind,
                      " does not have; choose mean, max or attention");
-  const PositionKind kind = positions(config);
-  check<ConfigError>(kind != PositionKind::relative_index && kind != PositionKind::rotary &&
-                         kind != PositionKind::alibi && kind != PositionKind::relative_bias,
-                     "model.positions: ", config.positions, " needs attention, which model.kind ",
-                     config.kind, " does not have");
+  const std::set<std::string> attended = {"relative_index", "rotary", "alibi", "relative_bias"};
+  check<ConfigError>(!attended.contains(config.positions), "model.positions: ", config.positions,
+                     " needs attention, which model.kind ", config.kind, " does not have");
   WindowMlpOptions options;
   options.input = input_options(config, shape);
   options.input.features = config.width;
   options.window = config.kind == "mlp" ? 1 : config.window;
   options.layers = config.layers;
   options.hidden = config.feedforward == 0 ? 4 * config.width : config.feedforward;
-  options.activation = activation(config);
+  options.activation = choose<Activation>("activation", config.activation);
   options.dropout = config.dropout;
   options.pool = pool(config, shape);
   options.classes = shape.classes;
@@ -142,19 +127,16 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
 // A model that saw the token to predict would learn nothing else.
 void check_next(const ModelConfig& config, const TaskShape& shape) {
   if (shape.next == NextToken::none || config.kind == "mlp") return;
-  const char* const task = ", but the task is to predict each token from those before it; ";
-  check<ConfigError>(config.kind == "encoder", "model.kind: is ", config.kind, task,
-                     "set it to encoder or mlp");
-  check<ConfigError>(config.mask == "causal", "model.mask: is ", config.mask, task,
-                     "set it to causal");
-  check<ConfigError>(config.normalization != "batch",
-                     "model.normalization: batch shows a token "
-                     "those after it",
-                     task, "set it to layer or rms");
-  check<ConfigError>(config.positions != "relative_index",
-                     "model.positions: relative_index shows "
-                     "the length of the text",
-                     task, "choose others");
+  const auto need = [](bool fits, const std::string& what, const char* cure) {
+    check<ConfigError>(fits, "model.", what,
+                       ", but the task is to predict each token from those before it; ", cure);
+  };
+  need(config.kind == "encoder", "kind: is " + config.kind, "set it to encoder or mlp");
+  need(config.mask == "causal", "mask: is " + config.mask, "set it to causal");
+  need(config.normalization != "batch", "normalization: batch shows a token those after it",
+       "set it to layer or rms");
+  need(config.positions != "relative_index",
+       "positions: relative_index shows the length of the text", "choose others");
 }
 
 void check_mask(const ModelConfig& config, const TaskShape& shape) {
@@ -185,25 +167,6 @@ void check_room(const ModelConfig& config) {
   ::munmap(place, size);
 }
 
-// Empty for "default".
-Initializer scheme(const ModelConfig& config) {
-  return std::map<std::string, Initializer>{{"default", {}},
-                                            {"xavier_uniform", init::xavier_uniform()},
-                                            {"xavier_normal", init::xavier_normal()},
-                                            {"kaiming_uniform", init::kaiming_uniform()},
-                                            {"kaiming_normal", init::kaiming_normal()},
-                                            {"trunc_normal", init::trunc_normal(config.init_std)},
-                                            {"orthogonal", init::orthogonal()}}
-      .at(config.init);
-}
-
-// Whether a linear layer or a projection of attention has this weight. The table of positions and
-// the weights of additive scores, which have other names, are none.
-bool is_projection(const std::string& name, WeightDecay weight_decay) {
-  return weight_decay == WeightDecay::on &&
-         (name.ends_with(".weight") || name.ends_with("proj_weight"));
-}
-
 // Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
 // linear layers and the projections of attention, stored as (fan_out, fan_in), to those of
 // torch.nn.init, and their biases to 0. Queries, keys and values are one matrix where they are
@@ -211,17 +174,28 @@ bool is_projection(const std::string& name, WeightDecay weight_decay) {
 // the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder (Radford et
 // al. 2019).
 InitRule init_rule(const ModelConfig& config) {
-  const Initializer chosen = scheme(config);
+  const Initializer chosen = std::map<std::string, Initializer>{
+      {"default", {}},
+      {"xavier_uniform", init::xavier_uniform()},
+      {"xavier_normal", init::xavier_normal()},
+      {"kaiming_uniform", init::kaiming_uniform()},
+      {"kaiming_normal", init::kaiming_normal()},
+      {"trunc_normal", init::trunc_normal(config.init_std)},
+      {"orthogonal",
+       init::orthogonal()}}.at(config.init);
   if (!chosen && !config.init_scaled_residuals) return {};
   return [chosen, scales = config.init_scaled_residuals, layers = double(config.layers)](
              const std::string& name, WeightDecay weight_decay, const Initializer& own) {
+    const auto ends = [&](const char* a, const char* b) {
+      return name.ends_with(a) || name.ends_with(b);
+    };
+    // Of a linear layer or of attention. The table of positions and the weights of additive scores,
+    // which have other names, are none.
+    const bool projection = weight_decay == WeightDecay::on && ends(".weight", "proj_weight");
     Initializer result = own;
-    if (chosen && is_projection(name, weight_decay)) result = chosen;
-    const bool bias = name.ends_with(".bias") || name.ends_with("in_proj_bias");
-    if (chosen && bias) result = init::zeros();
-    const bool ends_sublayer =
-        name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
-    if (!scales || !ends_sublayer) return result;
+    if (chosen && projection) result = chosen;
+    if (chosen && ends(".bias", "in_proj_bias")) result = init::zeros();
+    if (!scales || !ends("out_proj.weight", "linear2.weight")) return result;
     const double sublayers = (name.starts_with("decoder.") ? 3 : 2) * layers;
     return init::scaled(std::move(result), 1 / std::sqrt(sublayers));
   };
@@ -293,22 +267,23 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
   check_fit(config, shape);
   check_mask(config, shape);
   check_next(config, shape);
-  if (config.kind.starts_with("encoder")) check_room<T>(config);
-  if (config.kind == "encoder_decoder") {
-    return std::make_unique<EncoderDecoderModel<T>>(
-        parameters.root(),
-        EncoderDecoderOptions{input_options(config, shape), encoder_options(config), shape.classes,
-                              shape.max_outputs});
+  const Scope<T> root = parameters.root();
+  if (!config.kind.starts_with("encoder")) {
+    return std::make_unique<WindowMlp<T>>(root, window_mlp_options(config, shape));
   }
-  if (config.kind != "encoder") {
-    return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
+  check_room<T>(config);
+  const InputOptions input = input_options(config, shape);
+  const EncoderOptions encoder = encoder_options(config);
+  if (config.kind == "encoder_decoder") {
+    const EncoderDecoderOptions options{input, encoder, shape.classes, shape.max_outputs};
+    return std::make_unique<EncoderDecoderModel<T>>(root, options);
   }
   return std::make_unique<EncoderModel<T>>(
-      parameters.root(), EncoderModelOptions{.input = input_options(config, shape),
-                                             .encoder = encoder_options(config),
-                                             .adjacency = config.mask == "adjacency",
-                                             .pool = pool(config, shape),
-                                             .classes = shape.classes});
+      root, EncoderModelOptions{.input = input,
+                                .encoder = encoder,
+                                .adjacency = config.mask == "adjacency",
+                                .pool = pool(config, shape),
+                                .classes = shape.classes});
 }
 
 template <class T>
@@ -332,8 +307,8 @@ std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskSha
 
 std::string arithmetic_of(const Checkpoint& checkpoint) {
   const auto found = checkpoint.state.find("arithmetic");
-  const auto* name =
-      found == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&found->second);
+  if (found == checkpoint.state.end()) return "";
+  const auto* name = std::get_if<std::string>(&found->second);
   return name == nullptr ? "" : *name;
 }
 

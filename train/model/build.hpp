@@ -33,11 +33,9 @@ std::string arithmetic_of(const Checkpoint& checkpoint);
 template <class T>
 class BatchInput {
  public:
-  /// Requires: `batch` outlives this object.
-  explicit BatchInput(const Batch& batch);
+  explicit BatchInput(const Batch& batch);  ///< requires: `batch` outlives this object
   BatchInput(const BatchInput&) = delete;
-  /// The argument of the model's call.
-  const ModelInput<T>& input() const { return input_; }
+  const ModelInput<T>& input() const { return input_; }  ///< the argument of the model's call
 
  private:
   Tensor<T> features_;

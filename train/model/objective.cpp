@@ -5,7 +5,6 @@
 #include <span>
 
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 
@@ -13,14 +12,12 @@ namespace xgrad {
 
 namespace {
 
-struct LossRow {
+// "auto" stands for the first loss of the task's kind of target.
+constexpr struct LossRow {
   const char* name;
   Loss loss;
   TargetKind target;
-};
-
-// "auto" stands for the first loss of the task's kind of target.
-constexpr LossRow kLosses[] = {
+} kLosses[] = {
     {"cross_entropy", Loss::cross_entropy, TargetKind::classes},
     {"binary_cross_entropy", Loss::binary_cross_entropy, TargetKind::binary},
     {"mse", Loss::mse, TargetKind::numbers},
@@ -29,7 +26,7 @@ constexpr LossRow kLosses[] = {
 };
 
 std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shape) {
-  std::vector<double> counts(shape.classes, 0.0);
+  std::vector<double> counts(shape.classes, 0.0), weights;
   double all = 0;
   for (std::size_t i = 0; i < train.size(); ++i) {
     for (const std::int32_t target : train.get(0, i).targets) {
@@ -38,7 +35,6 @@ std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shap
       all += 1;
     }
   }
-  std::vector<double> weights;
   for (std::size_t c = 0; c < counts.size(); ++c) {
     check<ConfigError>(counts[c] > 0, "train.class_weights: balanced weights need a training ",
                        "target of each class, and there is none of class ",
@@ -53,26 +49,24 @@ std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shap
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train) {
   Objective objective = make_objective(config, shape);
-  const std::vector<double>& weights = config.class_weights;
+  std::vector<double>& weights = objective.class_weights = config.class_weights;
   if (!config.balanced_classes && weights.empty()) return objective;
   check<ConfigError>(
       shape.target == TargetKind::classes,
       "train.class_weights: are for targets that are classes; those of the task are ",
       to_string(shape.target));
-  objective.class_weights = config.balanced_classes ? balanced_weights(*train, shape) : weights;
-  check<ConfigError>(objective.class_weights.size() == shape.classes, "train.class_weights: has ",
-                     weights.size(), " weights, but the task has ", shape.classes, " classes");
-  check<ConfigError>(
-      *std::max_element(objective.class_weights.begin(), objective.class_weights.end()) > 0,
-      "train.class_weights: all are 0, so there is nothing to minimise");
+  if (config.balanced_classes) weights = balanced_weights(*train, shape);
+  check<ConfigError>(weights.size() == shape.classes, "train.class_weights: has ", weights.size(),
+                     " weights, but the task has ", shape.classes, " classes");
+  check<ConfigError>(*std::ranges::max_element(weights) > 0,
+                     "train.class_weights: all are 0, so there is nothing to minimise");
   return objective;
 }
 
 Objective make_objective(const TrainConfig& config, const TaskShape& shape) {
-  const auto& [name, loss, target] =
-      *std::find_if(std::begin(kLosses), std::end(kLosses), [&](const LossRow& row) {
-        return config.loss == "auto" ? row.target == shape.target : row.name == config.loss;
-      });
+  const auto& [name, loss, target] = *std::ranges::find_if(kLosses, [&](const LossRow& row) {
+    return config.loss == "auto" ? row.target == shape.target : row.name == config.loss;
+  });
   check<ConfigError>(target == shape.target, "train.loss: ", name, " is for targets that are ",
                      to_string(target), "; those of the task are ", to_string(shape.target));
   check<ConfigError>(config.label_smoothing == 0 || loss == Loss::cross_entropy,
@@ -161,24 +155,20 @@ void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see,
                       const Shard& shard, OutputKind output) {
   const StepSize whole = step_size(objective, batches);
-  const auto run = [&](const Batch& batch) {
+  std::size_t first_sample = context.first_sample;
+  for (const Batch& all : batches) {
+    const Range rows = share(all.size, shard.index, shard.count);
+    context.first_sample = std::uint32_t(first_sample + rows.begin);
+    first_sample += all.size;
+    if (shard.count > 1 && rows.size() == 0) continue;
+    const Batch part = shard.count > 1 ? cut(all, shard, output) : Batch();
+    const Batch& batch = shard.count > 1 ? part : all;
     const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
     {
       const Region region("backward");
       loss.minimised.backward();
     }
     if (see) see(loss, batch);
-  };
-  std::size_t first_sample = context.first_sample;
-  for (const Batch& batch : batches) {
-    const Range rows = share(batch.size, shard.index, shard.count);
-    context.first_sample = std::uint32_t(first_sample + rows.begin);
-    if (shard.count == 1) {
-      run(batch);
-    } else if (rows.size() > 0) {
-      run(cut(batch, shard, output));
-    }
-    first_sample += batch.size;
   }
 }
 

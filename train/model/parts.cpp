@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/config/keys.hpp>

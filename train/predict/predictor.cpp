@@ -6,51 +6,45 @@
 
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
 
 namespace xgrad {
 
 namespace {
-
-template <class T>
-void read_class(const T* logits, const TaskShape& shape, Prediction& prediction) {
-  const auto best = std::size_t(std::max_element(logits, logits + shape.classes) - logits);
-  double sum = 0;
-  for (std::size_t k = 0; k < shape.classes; ++k)
-    sum += portable::exp(double(logits[k]) - logits[best]);
-  prediction.labels.push_back(class_text(std::int32_t(best), shape));
-  prediction.probabilities.push_back(1 / sum);
-}
-
-void read_answer(double x, std::size_t number, const TaskShape& shape, Prediction& prediction) {
-  const bool multi_label = prediction.multi_label = !shape.class_names.empty();
-  prediction.labels.push_back(answer_text(multi_label || x > 0, number, shape));
-  prediction.probabilities.push_back(1 / (1 + portable::exp(multi_label ? -x : -std::abs(x))));
-}
 
 // The prediction for an example from its logits (rows, K). Outputs that the model generates are
 // read by read_generated() instead.
 template <class T>
 Prediction read(const Example& example, Tensor<T> logits, const TaskShape& shape) {
   Prediction prediction;
+  const auto add = [&](const std::string& label, double probability) {
+    prediction.labels.push_back(label);
+    prediction.probabilities.push_back(probability);
+  };
+  const bool multi_label = !shape.class_names.empty();
+  prediction.multi_label = shape.target == TargetKind::binary && multi_label;
+  const std::size_t classes = shape.classes;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    const std::size_t row = i / shape.classes, k = i % shape.classes;
+    const std::size_t row = i / classes, k = i % classes;
+    const T* const at = logits.data() + i;
+    double x = double(*at);
     if (shape.target == TargetKind::classes) {
       const bool wanted = row >= example.targets.size() || example.targets[row] != kIgnore;
-      if (k == 0 && wanted) read_class(logits.data() + i, shape, prediction);
+      if (k > 0 || !wanted) continue;
+      const T* const best = std::max_element(at, at + classes);
+      double sum = 0;
+      for (std::size_t c = 0; c < classes; ++c) sum += portable::exp(double(at[c]) - *best);
+      add(class_text(std::int32_t(best - at), shape), 1 / sum);
+    } else if (i < example.values.size() && std::isnan(example.values[i])) {
       continue;
+    } else if (shape.target == TargetKind::binary) {
+      add(answer_text(multi_label || x > 0, k, shape),
+          1 / (1 + portable::exp(multi_label ? -x : -std::abs(x))));
+    } else {
+      if (!shape.value_mean.empty()) x = x * shape.value_deviation[k] + shape.value_mean[k];
+      prediction.numbers.push_back(x);
     }
-    if (i < example.values.size() && std::isnan(example.values[i])) continue;
-    double x = double(logits.data()[i]);
-    if (shape.target == TargetKind::binary) {
-      read_answer(x, k, shape, prediction);
-      continue;
-    }
-    if (!shape.value_mean.empty()) x = x * shape.value_deviation[k] + shape.value_mean[k];
-    prediction.numbers.push_back(x);
   }
   prediction.logits = std::move(logits);
   return prediction;
@@ -80,9 +74,8 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   prediction.labels = labels_of(output.classes, shape);
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
     const T* row = output.logits.data() + i * shape.classes;
-    const auto chosen = std::size_t(output.classes[i]);
-    prediction.probabilities.push_back(
-        portable::exp(log_probabilities(row, shape.classes)[chosen]));
+    const auto log_p = log_probabilities(row, shape.classes);
+    prediction.probabilities.push_back(portable::exp(log_p[std::size_t(output.classes[i])]));
   }
   prediction.log_probability = output.log_probability;
   prediction.logits = std::move(output.logits);
@@ -94,8 +87,7 @@ template <class T>
 std::vector<Generated<T>> decode(const LoadedModel<T>& loaded,
                                  const std::vector<Example>& examples) {
   const Batch batch = collate(examples, loaded.shape);
-  const BatchInput<T> input(batch);
-  const auto decoding = loaded.model->decode(input.input());
+  const auto decoding = loaded.model->decode(BatchInput<T>(batch).input());
   return generate(*decoding, std::int32_t(loaded.shape.classes) - 1, loaded.shape.max_outputs);
 }
 
@@ -106,8 +98,8 @@ std::vector<std::int32_t> parse_output(const std::string& line, const TaskShape&
   tokens.max_length = shape.max_outputs - 1;
   tokens.token_names = shape.class_names;
   if (!tokens.token_names.empty()) tokens.token_names.pop_back();
-  const bool none = line.find_first_not_of(" \t") == line.npos;
-  auto classes = none ? std::vector<std::int32_t>() : parse_tokens("outputs", line, tokens);
+  std::vector<std::int32_t> classes;
+  if (line.find_first_not_of(" \t") != line.npos) classes = parse_tokens("outputs", line, tokens);
   classes.push_back(std::int32_t(shape.classes) - 1);
   return classes;
 }
@@ -154,17 +146,6 @@ std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<
     }
   }
   return predictions;
-}
-
-// Decodes the tokens from `begin` on.
-template <class T>
-std::unique_ptr<Decoding<T>> begin_text(const LoadedModel<T>& loaded,
-                                        const std::vector<std::int32_t>& text, std::size_t begin) {
-  Ids ids = empty<std::int32_t>({1, text.size() - begin});
-  std::copy(text.begin() + std::ptrdiff_t(begin), text.end(), ids.data());
-  ModelInput<T> input;
-  input.ids = &ids;
-  return loaded.model->decode(input);
 }
 
 }  // namespace
@@ -272,8 +253,17 @@ bool TextGenerator::generate(const std::string& beginning, std::size_t most,
     std::vector<std::int32_t> text = loaded.task->parse(beginning).ids;
     const Rng rng = Rng(sampling.seed) / "generate";
     const std::size_t longest = loaded.shape.max_length;
-    std::size_t begin = text.size() <= longest ? 0 : text.size() - longest;
-    std::unique_ptr<Decoding<T>> decoding = begin_text(loaded, text, begin);
+    std::size_t begin = 0;
+    std::unique_ptr<Decoding<T>> decoding;
+    const auto read_last = [&](std::size_t count) {
+      begin = text.size() - std::min(text.size(), count);
+      Ids ids = empty<std::int32_t>({1, text.size() - begin});
+      std::copy(text.begin() + std::ptrdiff_t(begin), text.end(), ids.data());
+      ModelInput<T> input;
+      input.ids = &ids;
+      decoding = loaded.model->decode(input);
+    };
+    read_last(longest);
     for (std::size_t added = 0; added < most; ++added) {
       const std::int32_t next = sample(decoding->logits().data(), loaded.shape.classes,
                                        sampling.temperature, rng.uniform(text.size()));
@@ -284,8 +274,7 @@ bool TextGenerator::generate(const std::string& beginning, std::size_t most,
       if (text.size() - begin <= longest) {
         decoding->append({next});
       } else {
-        begin = text.size() - std::max<std::size_t>(1, longest / 2);
-        decoding = begin_text(loaded, text, begin);
+        read_last(std::max<std::size_t>(1, longest / 2));
       }
     }
     return false;

@@ -1,5 +1,5 @@
-// Predictor: predictions of a trained model, as `xgrad predict` and other programs use it; and
-// TextGenerator: texts by a language model, as `xgrad generate` prints them.
+// LoadedModel: a trained model, loaded from a run. Predictor: its predictions, as `xgrad predict`
+// and other programs use them. TextGenerator: texts by a language model, for `xgrad generate`.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,70 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad {
 
-struct AnyModel;
-struct FoundRun;
+/// find_run() with another train.precision; empty: that of the run.
+inline FoundRun find_run_in(const std::string& precision, const std::string& path) {
+  std::vector<std::string> overrides;
+  if (!precision.empty()) overrides.push_back("train.precision=" + precision);
+  return find_run(path, overrides);
+}
+
+/// A trained model with its task.
+template <class T>
+struct LoadedModel : TrainedModel<T> {
+  /// Loads the model of a run, with weights converted to T. Throws CheckpointError if they do not
+  /// fit.
+  explicit LoadedModel(const FoundRun& source)
+      : LoadedModel(source, make_task(source.config, &source.checkpoint)) {}
+  /// Loads the model of a run whose task was made before.
+  LoadedModel(const FoundRun& source, std::unique_ptr<Task> made)
+      : TrainedModel<T>(source.config, source.checkpoint, made->shape(), source.file),
+        task(std::move(made)) {}
+
+  std::unique_ptr<Task> task;  ///< the task that the model was trained for
+};
+
+/// Gives the examples the targets that the decoder reads when it is looked into: `outputs`, a line
+/// of class names (or numbers) without the end class for each example; or, if there are none, those
+/// that the model decodes greedily. Does nothing if the model generates no outputs. Throws
+/// ConfigError for outputs that such a model cannot read, DataError for outputs that do not fit.
+template <class T>
+void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
+                 std::vector<Example>& examples);
+
+/// A trained model of either scalar type.
+struct AnyModel {
+  /// Calls f with the LoadedModel<float> or LoadedModel<double>.
+  template <class F>
+  decltype(auto) visit(const F& f) const {
+    return std::visit([&](const auto& model) -> decltype(auto) { return f(*model); }, model);
+  }
+  /// The model.
+  std::variant<std::unique_ptr<const LoadedModel<float>>,
+               std::unique_ptr<const LoadedModel<double>>>
+      model;
+};
+
+/// Loads the model of a run in the arithmetic of its train.precision. Throws CheckpointError,
+/// ConfigError.
+inline std::shared_ptr<const AnyModel> load_model(const FoundRun& source) {
+  return with_precision(source.config, [&]<class T>() {
+    return std::make_shared<const AnyModel>(
+        AnyModel{std::make_unique<const LoadedModel<T>>(source)});
+  });
+}
 
 /// One of the outputs that a beam search found.
 struct BeamOutput {
@@ -27,8 +81,8 @@ struct BeamOutput {
 /// The prediction for one input: an entry for each target, except positions for which the task has
 /// no target.
 struct Prediction {
-  /// Class names, or class ids if the classes have no names. For yes-or-no targets: every name,
-  /// likely or not, or yes (1) or no (0) if there are no names.
+  /// Class names, or ids if there are none. For yes-or-no targets every name, likely or not, or, if
+  /// there are none, yes (1) or no (0).
   std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< probability of each label
   bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
@@ -53,21 +107,15 @@ class Predictor {
   /// Loads the checkpoint that was found, in the arithmetic of its config.
   explicit Predictor(const FoundRun& found, std::optional<BeamOptions> beam = std::nullopt);
 
-  /// Shape of inputs and outputs.
-  const TaskShape& shape() const;
-
-  /// Parses a line of input as `xgrad predict` does. Throws DataError, which calls it example
-  /// `number`.
+  const TaskShape& shape() const;  ///< shape of inputs and outputs
+  /// Parses a line as `xgrad predict` does. Throws DataError, which calls it example `number`.
   Example parse(const std::string& line, std::size_t number = 1) const;
-
-  /// Parses a line and predicts for it. Throws DataError as parse() does.
+  /// Predicts for a line. Throws DataError as parse() does.
   Prediction operator()(const std::string& line) const;
-  /// Predicts for many examples at once and returns predictions in their order. Requires: each
-  /// example comes from parse() or passed check_example().
+  /// Predicts for many examples, in their order. Requires: each passed parse() or check_example().
   std::vector<Prediction> operator()(const std::vector<Example>& examples) const;
 
-  /// The model itself.
-  const AnyModel& model() const { return *model_; }
+  const AnyModel& model() const { return *model_; }  ///< the model itself
 
  private:
   std::shared_ptr<const AnyModel> model_;
@@ -81,9 +129,9 @@ struct Sampling {
   std::uint64_t seed = 1;  ///< of the random numbers
 };
 
-/// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId, by the
-/// uniform number u in [0, 1): the first class whose cumulative probability is above u. With
-/// temperature 0, the class with the largest logit, the first of equal ones.
+/// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId: the
+/// first whose cumulative probability is above u, a uniform number in [0, 1). With temperature 0,
+/// the first class with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 
@@ -99,9 +147,8 @@ class TextGenerator {
   /// p of the text is chosen with the p-th number of Rng(seed) / "generate", so a text depends only
   /// on model, beginning and sampling, and not on the number of threads.
   ///
-  /// The model reads at most TaskShape::max_length tokens at once, of a longer beginning the last
-  /// ones. When so many are read, it starts again with the last half of them. Throws DataError when
-  /// the beginning has tokens that are not in the vocabulary.
+  /// The model reads the last TaskShape::max_length tokens. When so many are read, it starts again
+  /// with their last half. Throws DataError if the beginning has tokens outside the vocabulary.
   bool generate(const std::string& beginning, std::size_t most, const Sampling& sampling,
                 const std::function<void(const std::string&)>& say) const;
 

@@ -4,27 +4,23 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/train/ranks/shard_tree.hpp>
 
 namespace xgrad {
-
-namespace {
 
 constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
 // Smaller buckets, or more of them, cost more for their number than they gain by an early start.
 constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
 template <class T>
-void add(T* to, const T* from, std::size_t n) {
+static void add(T* to, const T* from, std::size_t n) {
   parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) to[i] += from[i];
   });
 }
 
 // Buckets end behind tensors, at the next block.
-std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
+static std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
   const std::size_t blocks = (row.size() + kBlock - 1) / kBlock;
   const std::size_t least = std::max({ranks, kLeastBlocks, blocks / kMostBuckets}) * kBlock;
   std::vector<Range> buckets{{0, row.size()}};
@@ -39,12 +35,12 @@ std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ran
 
 // The number of the part of a bucket that belongs to a rank. Every other bucket has them in
 // reverse: a tensor that goes on from one bucket into the next then has one run in each slice.
-std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
+static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
   return bucket % 2 == 0 ? rank : ranks - 1 - rank;
 }
 
 // Parts of whole blocks, so that the norm adds the same sums of blocks for any number of ranks.
-ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
+static ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
   ModelPart slice;
   std::size_t extra = 0;  // blocks that do not go round go to the ranks in turn
   for (std::size_t b = 0; b < buckets.size(); ++b) {
@@ -63,8 +59,6 @@ ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::siz
   }
   return slice;
 }
-
-}  // namespace
 
 template <class T>
 GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks)
@@ -87,11 +81,6 @@ GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t s
     rounds_ = std::max(rounds_, nodes_[r].size());
   }
   arrived_.resize(leaves_.size());
-}
-
-template <class T>
-bool GradientShards<T>::joins(const Sum& sum) const {
-  return is_node({sum.node.begin, shard_ + 1}, count_);
 }
 
 template <class T>
@@ -187,38 +176,28 @@ void GradientShards<T>::add_up() {
   sums_.clear();
 }
 
-// In each round, a rank sends the sum of one of its nodes to all others: to each the part of the
-// bucket that is in its slice.
+// In each round, a rank sends the sum of one of its nodes to all others, to each for its slice.
 template <class T>
 void GradientShards<T>::send() {
   const std::size_t bucket = --unsent_, self = ranks_->rank();
   add_gradients(buckets_[bucket]);
-  Exchange exchange{bucket, {}, {}};
+  Exchange exchange{bucket, {}};
   for (std::size_t round = 0; round < rounds_; ++round) {
-    std::vector<Range> to_rank(ranks_->size());
+    std::vector<Range> to_rank(ranks_->size()), from_rank;
     const bool sends = round < nodes_[self].size();
+    std::size_t end = 0;
     for (std::size_t r = 0; r < ranks_->size(); ++r) {
       if (sends && r != self) to_rank[r] = slices_[r][bucket];
+      const bool comes = r != self && round < nodes_[r].size();
+      from_rank.push_back({end, end + (comes ? slice()[bucket].size() : 0)});
+      end = from_rank.back().end;
     }
-    const std::vector<Range> from_rank = arrivals(bucket, round);
-    exchange.received.push_back(empty<T>({from_rank.back().end}));
-    exchange.transfers.push_back(
-        ranks_->begin_exchange(sends ? sums_[round].values.data() : nullptr, to_rank,
-                               exchange.received.back().data(), from_rank, sizeof(T)));
+    Tensor<T> received = empty<T>({end});
+    auto transfer = ranks_->begin_exchange(sends ? sums_[round].values.data() : nullptr, to_rank,
+                                           received.data(), from_rank, sizeof(T));
+    exchange.rounds.push_back({std::move(received), std::move(from_rank), std::move(transfer)});
   }
   exchanges_.push_back(std::move(exchange));
-}
-
-template <class T>
-std::vector<Range> GradientShards<T>::arrivals(std::size_t bucket, std::size_t round) const {
-  std::vector<Range> from_rank;
-  std::size_t end = 0;
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    const bool comes = r != ranks_->rank() && round < nodes_[r].size();
-    from_rank.push_back({end, end + (comes ? slice()[bucket].size() : 0)});
-    end = from_rank.back().end;
-  }
-  return from_rank;
 }
 
 template <class T>
@@ -226,12 +205,12 @@ void GradientShards<T>::receive(Exchange& exchange) {
   const Range& own = slice()[exchange.bucket];
   std::vector<std::pair<Range, T*>> found;
   for (std::size_t round = 0; round < rounds_; ++round) {
-    exchange.transfers[round]->wait();
-    const std::vector<Range> from_rank = arrivals(exchange.bucket, round);
+    auto& [received, from_rank, transfer] = exchange.rounds[round];
+    transfer->wait();
     for (std::size_t r = 0; r < ranks_->size(); ++r) {
       if (round >= nodes_[r].size()) continue;
       T* sum = r == ranks_->rank() ? sums_[round].values.data() + own.begin
-                                   : exchange.received[round].data() + from_rank[r].begin;
+                                   : received.data() + from_rank[r].begin;
       found.push_back({nodes_[r][round], sum});
     }
   }
@@ -272,83 +251,48 @@ template <class T>
 double GradientShards<T>::norm() const {
   const std::vector<double> all = gather_numbers(*ranks_, sums_of_squares(*parameters_, slice()));
   if (ranks_->size() == 1) return norm_of(all);
-  std::vector<double> sums;  // in the order of the row
-  std::vector<std::size_t> next(ranks_->size());
-  for (std::size_t r = 1; r < ranks_->size(); ++r) {
-    next[r] = next[r - 1] + row_.blocks(slices_[r - 1]).size();
-  }
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    for (std::size_t part = 0; part < ranks_->size(); ++part) {
-      const std::size_t r = part_of(b, part, ranks_->size());  // its own inverse
-      const std::size_t n = row_.blocks({slices_[r][b]}).size();
-      sums.insert(sums.end(), all.data() + next[r], all.data() + next[r] + n);
-      next[r] += n;
-    }
+  std::vector<double> sums(all.size());  // in the order of the row
+  auto next = all.begin();
+  for (const ModelPart& slice : slices_) {
+    for (const Range& block : row_.blocks(slice)) sums[block.begin / kBlock] = *next++;
   }
   return norm_of(sums);
 }
 
 template <class T>
-template <class F>
-void GradientShards<T>::for_each_run(std::size_t rank, const F& f) const {
-  std::size_t place = places_[rank].begin;
-  for (const Range& range : slices_[rank]) {
-    row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      f(i, first, n, place);
-      place += n;
+void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
+  Tensor<T> all = empty<T>({row_.size()});  // the slices of all ranks, one after the other
+  const auto for_each_run = [&](std::size_t rank, const auto& copy) {
+    T* place = all.data() + places_[rank].begin;
+    for (const Range& range : slices_[rank]) {
+      row_.for_each_run(range.begin, range.end, [&](auto i, auto first, auto n) {
+        copy(tensors[i] == nullptr ? nullptr : tensors[i] + first, n, place);
+        place += n;
+      });
+    }
+  };
+  for_each_run(ranks_->rank(), [](const T* from, std::size_t n, T* to) {
+    from == nullptr ? std::fill_n(to, n, T(0)) : std::copy_n(from, n, to);
+  });
+  ranks_->gather(all.data(), places_, sizeof(T));
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    if (r == ranks_->rank()) continue;
+    for_each_run(r, [](T* to, std::size_t n, const T* from) {
+      if (to != nullptr) std::copy_n(from, n, to);
     });
   }
 }
 
-template <class T>
-void GradientShards<T>::take_slices(const Tensor<T>& all, const std::vector<T*>& tensors,
-                                    std::size_t but) const {
-  const auto take = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
-    if (tensors[i] != nullptr) std::copy_n(all.data() + place, n, tensors[i] + first);
-  };
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    if (r != but) for_each_run(r, take);
-  }
-}
-
-template <class T>
-void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
-  Tensor<T> all = empty<T>({row_.size()});
-  const auto put = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
-    T* to = all.data() + place;
-    tensors[i] == nullptr ? std::fill_n(to, n, T(0)) : std::copy_n(tensors[i] + first, n, to);
-  };
-  for_each_run(ranks_->rank(), put);
-  ranks_->gather(all.data(), places_, sizeof(T));
-  take_slices(all, tensors, ranks_->rank());
-}
-
 // The run of a parameter in the slice is the whole tensor of its state.
 template <class T>
-std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> slot,
-                                                bool everywhere) const {
-  const std::size_t self = ranks_->rank(), begin = places_[self].begin;
-  const bool receives = everywhere || self == 0;
-  Tensor<T> own = empty<T>({places_[self].size()}), all = empty<T>({receives ? row_.size() : 0});
-  for_each_run(self, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t place) {
-    std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, own.data() + place - begin);
-  });
-  if (receives) std::copy_n(own.data(), own.size(), all.data() + begin);
-  std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    if (r == self) continue;
-    if (everywhere || r == 0) to_rank[r] = {0, own.size()};
-    if (receives) from_rank[r] = places_[r];
-  }
-  ranks_->begin_exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T))->wait();
+std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> slot) const {
   std::vector<Tensor<T>> tensors;
-  if (!receives) return tensors;
   std::vector<T*> values;
-  for (const OptimizerState<T>& state : slot) {
-    tensors.push_back(empty<T>(state.shape));
-    values.push_back(tensors.back().data());
+  for (const OptimizerState<T>& own : slot) {
+    values.push_back(tensors.emplace_back(empty<T>(own.shape)).data());
+    std::copy_n(own.tensor.data(), own.tensor.size(), values.back() + own.first);
   }
-  take_slices(all, values, ranks_->size());
+  if (ranks_->size() > 1) gather(values);
   return tensors;
 }
 

@@ -2,6 +2,7 @@
 // batch, and updates a slice of the parameters.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -10,18 +11,43 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/autograd/on_gradient.hpp>
+#include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/range.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
 
-/// The part of a rank in each step.
+// The tree that fixes the order in which the gradients of shards are added.
+
+/// Returns the first shard of the right child of a node, which has at least two shards. The size of
+/// the left child is the largest power of two below that of the node.
 ///
-/// The gradients of the shards are added as a tree over their numbers says (shard_tree.hpp), so the
-/// sum depends on the number of shards and not on the number of ranks. A shard without examples has
-/// gradients of 0.
+///     5 shards:  ((0 + 1) + (2 + 3)) + 4
+inline std::size_t cut_of(const Range& node) {
+  return node.begin + std::bit_floor(node.size() - 1);
+}
+
+/// The largest nodes inside a range, in order, of a tree or of the part of it below `node`. Their
+/// sums are all that others need of the shards in the range.
+inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
+  if (range.end <= node.begin || node.end <= range.begin) return {};
+  if (range.begin <= node.begin && node.end <= range.end) return {node};
+  std::vector<Range> nodes = nodes_of(range, {node.begin, cut_of(node)});
+  const std::vector<Range> right = nodes_of(range, {cut_of(node), node.end});
+  nodes.insert(nodes.end(), right.begin(), right.end());
+  return nodes;
+}
+
+/// Whether the tree over shards 0 ... count - 1 has this node.
+inline bool is_node(const Range& range, std::size_t count) {
+  return nodes_of(range, {0, count}).size() == 1;
+}
+
+/// The part of a rank in each step. The gradients of the shards are added as a tree over their
+/// numbers says, so the sum depends on the number of shards and not on the number
+/// of ranks. A shard without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient are numbered in one row. It is cut into
 /// buckets, each of which is sent once its gradients are complete. Every rank updates a slice of
@@ -47,11 +73,11 @@ class GradientShards {
   /// Sends gradients from now on while the backward() on this thread computes others. Call it for
   /// the last shard of this rank, before the last backward() of the shard.
   void send_early();
-  /// Takes the gradients of the parameters as those of a shard, and clears them. Called for the
-  /// shards of this rank in order. With a single shard, the gradients stay where they are.
+  /// Takes the gradients of the parameters as those of the next shard of this rank, and clears
+  /// them. With a single shard, they stay where they are.
   void take();
   /// Adds up the gradients of all shards, and leaves the sums of this rank's slice in the gradients
-  /// of the parameters; other elements of the gradients have no meaning.
+  /// of the parameters, whose other elements have no meaning.
   void add_up();
   /// The norm of the summed gradients, as global_norm() computes it.
   double norm() const;
@@ -59,10 +85,9 @@ class GradientShards {
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
-  /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
-  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
-  /// Completes the values of the parameters: sends this rank's slice to the other ranks, and
-  /// receives theirs.
+  /// that requires a gradient.
+  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot) const;
+  /// Completes the values of the parameters: ranks send each other their slices.
   void gather_values() const;
   /// Completes the gradients that add_up() left, in the same way.
   void gather_gradients() const {
@@ -75,23 +100,25 @@ class GradientShards {
     Range node;
     Tensor<T> values;
   };
-  // A bucket on its way: sums that this rank receives for its part of it, in rounds.
+  // Sums that come from some ranks, each in its range of a buffer.
+  struct Round {
+    Tensor<T> received;
+    std::vector<Range> from_rank;
+    std::unique_ptr<Transfer> transfer;
+  };
+  // A bucket on its way: this rank receives sums for its part of it.
   struct Exchange {
     std::size_t bucket;
-    std::vector<Tensor<T>> received;
-    std::vector<std::unique_ptr<Transfer>> transfers;
+    std::vector<Round> rounds;
   };
 
-  // A shard is taken in three steps: finds the sum that it begins or continues, adds the gradients
-  // in ranges of the row, and merges nodes that are complete.
+  // Finds the sum that the next shard begins or continues.
   void open();
   void add_gradients(const Range& range);
   // Whether the node of a sum continues to the shard that is being taken.
-  bool joins(const Sum& sum) const;
+  bool joins(const Sum& sum) const { return is_node({sum.node.begin, shard_ + 1}, count_); }
   void on_gradient(const Node<T>& leaf);
   void send();
-  // The ranges of the buffer in which rounds[r] ranks send this rank its part of a bucket.
-  std::vector<Range> arrivals(std::size_t bucket, std::size_t round) const;
   void receive(Exchange& exchange);
   // Returns the sum of a node over n scalars, from the sums of smaller nodes that `found` has.
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
@@ -99,15 +126,8 @@ class GradientShards {
   void leave(const Range& range, const T* values);
   // The gradients that add_up() leaves, of each parameter; null where there is none.
   std::vector<T*> arrived_gradients() const;
-  // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
-  // to the parameters that require a gradient, in their order; null where there is none.
+  // Completes tensors of the parameters that require a gradient; null where there is none.
   void gather(const std::vector<T*>& tensors) const;
-  // Copies the slices of all ranks but one, which lie one after the other, into tensors.
-  void take_slices(const Tensor<T>& all, const std::vector<T*>& tensors, std::size_t but) const;
-  // Calls f(i, first, n, place) for each run of n elements of tensor i in the slice of a rank;
-  // `place` is its own among the slices of all ranks, one after the other.
-  template <class F>
-  void for_each_run(std::size_t rank, const F& f) const;
 
   const Parameters<T>* parameters_;
   std::size_t count_;

@@ -7,13 +7,11 @@
 
 namespace xgrad {
 
-namespace {
-
-Ranks* current = nullptr;
+static Ranks* current = nullptr;
 
 // Gathers lists whose lengths the other ranks do not know. Returns the range of each rank.
 template <class List>
-std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
+static std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
   std::vector<Range> of_rank;
   std::size_t end = 0;
   for (const std::size_t size : gather_all(ranks, own.size())) {
@@ -25,8 +23,6 @@ std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
   ranks.gather(all.data(), of_rank, sizeof(typename List::value_type));
   return of_rank;
 }
-
-}  // namespace
 
 Ranks& alone() {
   static Ranks alone;
@@ -75,16 +71,13 @@ void together(Ranks& ranks, const std::function<void()>& work) {
 }
 
 bool any(Ranks& ranks, bool here) {
-  const std::vector<char> all = gather_all(ranks, char(here));
-  return std::find(all.begin(), all.end(), char(true)) != all.end();
+  return std::ranges::count(gather_all(ranks, char(here)), char(true)) > 0;
 }
 
 std::string first_text(Ranks& ranks, const std::string& own) {
   if (!any(ranks, !own.empty())) return "";
-  for (std::string& text : gather_texts(ranks, own)) {
-    if (!text.empty()) return std::move(text);
-  }
-  return "";
+  const std::vector<std::string> texts = gather_texts(ranks, own);
+  return *std::ranges::find_if_not(texts, &std::string::empty);
 }
 
 }  // namespace xgrad

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include <xgrad/autograd/range.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
-/// Data on their way between ranks; none, unless a derived class has some. Destruction does not
-/// wait.
+/// Data on their way between ranks; none in this class. Destruction does not wait.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -22,9 +21,9 @@ class Transfer {
   virtual void wait() {}
 };
 
-/// One process among several that run the same steps; the only one, unless a derived class reaches
-/// others. Every function that is not const is called by all ranks, in the same order. They throw
-/// Error if the processes cannot reach each other.
+/// One process among several that run the same steps; in this class, the only one. All ranks call
+/// the functions that are not const in the same order. They throw Error if the processes cannot
+/// reach each other.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -38,9 +37,8 @@ class Ranks {
   /// rank r sent as the elements from_rank[r] of `into`, which is another buffer. An element has
   /// `width` bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from`
   /// stay the same, until wait().
-  virtual std::unique_ptr<Transfer> begin_exchange(const void* /*from*/,
-                                                   const std::vector<Range>& /*to_rank*/,
-                                                   void* /*into*/,
+  virtual std::unique_ptr<Transfer> begin_exchange(const void*,
+                                                   const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
                                                    std::size_t /*width*/) {
     return std::make_unique<Transfer>();
@@ -51,8 +49,8 @@ class Ranks {
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 
-  /// From now on ends all processes with a message if another rank does not answer for this time in
-  /// seconds. Ranks that compute or write answer, ranks that are stopped do not.
+  /// From now on ends all processes with a message if another rank, because it is stopped, does not
+  /// answer for this time in seconds.
   virtual void watch(double /*timeout*/) {}
 };
 

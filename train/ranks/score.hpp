@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
@@ -16,22 +16,19 @@ struct Scores {
   ClassReport classes;  ///< counts of each class; without classes if none were asked for
 };
 
-/// Evaluates a model. The batches of `pass` are cut into `shards` parts, each rank does some of
-/// them, and the sums of the parts are added in their order, so the bits do not depend on the
-/// number of ranks. All ranks ask pass.break_off() equally often, so that they can agree on the
-/// answer; returns nothing if it ended the pass early. `classes` is the number of classes to
-/// count.
+/// Evaluates a model. The ranks share `shards` parts of the batches of `pass`, whose sums are added
+/// in their order, so the bits do not depend on the number of ranks. All ask pass.break_off()
+/// equally often, to agree on the answer; returns nothing if it ended the pass early. `classes` is
+/// the number of classes to count.
 template <class T>
 std::optional<Scores> score(Ranks& ranks, std::size_t shards, const SequenceModel<T>& model,
                             const Pass& pass, const Objective& objective, std::size_t classes = 0) {
   const std::size_t batches = (pass.dataset.size() + pass.batch - 1) / pass.batch;
   std::size_t most = 0;  // batches of a rank
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Range of_rank = share(shards, r, ranks.size());
+    const Range own = share(shards, r, ranks.size());
     std::size_t count = 0;
-    for (std::size_t i = of_rank.begin; i < of_rank.end; ++i) {
-      count += share(batches, i, shards).size();
-    }
+    for (std::size_t i = own.begin; i < own.end; ++i) count += share(batches, i, shards).size();
     most = std::max(most, count);
   }
   std::size_t asked = 0;

@@ -12,7 +12,6 @@
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/report/html.hpp>
 
 namespace {
 
@@ -113,11 +112,8 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
                         shape.output != OutputKind::generated && classes <= kColors;
   std::vector<std::size_t> counts;
   if (by_class) counts = count_classes(shape, examples, tokens);
-  double left = 0, right = 0, bottom = 0, top = 0;  // the mean of all points is at 0
-  for (std::size_t i = 0; i < points.shape()[0]; ++i) {
-    left = std::min(left, points(i, 0)), right = std::max(right, points(i, 0));
-    bottom = std::min(bottom, points(i, 1)), top = std::max(top, points(i, 1));
-  }
+  const Tensor<double> least = xt::amin(points, {0}), most = xt::amax(points, {0});
+  const double left = least(0), bottom = least(1), right = most(0), top = most(1);
   // One scale for both axes, so that distances can be compared.
   const double scale = std::min((kWidth - kMargin - kNames) / std::max(1e-12, right - left),
                                 (kHeight - 2 * kMargin) / std::max(1e-12, top - bottom));
@@ -136,9 +132,8 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
   for (std::size_t c = 0; by_class && c < classes; ++c) {
     text += "<span>" + sample(c) + escape(class_text(std::int32_t(c), shape)) + "</span> ";
   }
-  text += "</p>\n";
   text += fmt::format(
-      "<figure class=\"plane\"><svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
+      "</p>\n<figure class=\"plane\"><svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
       "aria-label=\"token embeddings\">\n",
       kWidth, kHeight);
   for (std::size_t i = 0; i < tokens; ++i) {
@@ -147,11 +142,11 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
     const std::string name =
         escape(i < shape.token_names.size() ? shape.token_names[i] : std::to_string(i));
     const auto first = counts.begin() + std::ptrdiff_t(by_class ? i * classes : 0);
-    const auto most = std::max_element(first, first + std::ptrdiff_t(by_class ? classes : 0));
+    const auto often = std::max_element(first, first + std::ptrdiff_t(by_class ? classes : 0));
     text += fmt::format(
         "<g class=\"c{}\"><title>{}: {:.6g}, {:.6g}</title><circle cx=\"{:.1f}\" cy=\"{:.1f}\" "
         "r=\"3\"/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-        by_class ? std::size_t(most - first) : i % kColors, name, points(i, 0), points(i, 1), x, y,
+        by_class ? std::size_t(often - first) : i % kColors, name, points(i, 0), points(i, 1), x, y,
         x + 5, y + 4, name);
   }
   return text + "</svg></figure>\n";

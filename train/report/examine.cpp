@@ -8,11 +8,10 @@
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 namespace xgrad {
 
@@ -28,15 +27,17 @@ constexpr std::size_t kMostMaps = 48;
 
 // An example with its prediction.
 struct Sample {
-  std::string input = {};    // as text; empty for an image
-  std::string picture = {};  // image as a data: URI
+  std::string input = {};  // as HTML, with the start of the list of all parts
   // By word, yes-or-no answer or number.
   std::vector<std::string> targets = {}, predictions = {};
   bool right = true;  // every class or answer that counts is right
 };
 
-// An image as a data: URI.
-std::string picture_of(const Example& example, const TaskShape& shape) {
+// The input as text, or as a picture before the list.
+std::string input_box(const Example& example, const TaskShape& shape) {
+  if (shape.input != InputKind::image) {
+    return "<dl><dt>input</dt><dd>" + escape(input_text(example, shape)) + "</dd>";
+  }
   const auto [low, high] = std::minmax_element(example.features.begin(), example.features.end());
   const float span = *high > *low ? *high - *low : 1;
   Picture picture{shape.width, shape.height, {}};
@@ -47,15 +48,7 @@ std::string picture_of(const Example& example, const TaskShape& shape) {
       picture.rgb.push_back(std::uint8_t(255 * (value - *low) / span));
     }
   }
-  return html::uri(picture);
-}
-
-void put_input(const Example& example, const TaskShape& shape, Sample& sample) {
-  if (shape.input == InputKind::image) {
-    sample.picture = picture_of(example, shape);
-  } else {
-    sample.input = input_text(example, shape);
-  }
+  return "<img alt=\"the input\" src=\"" + html::uri(picture) + "\"><dl>";
 }
 
 // Targets and predictions. `outputs` are `count` numbers.
@@ -64,10 +57,9 @@ Sample judged(const Example& example, const TaskShape& shape, const T* outputs, 
   Sample sample;
   const std::size_t classes = shape.classes;
   if (shape.target == TargetKind::numbers) {
-    sample.targets.push_back(target_text(example, shape));
-    for (std::size_t i = 0; i < std::min(count, kMostNumbers); ++i) {
-      sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
-    }
+    const T* const end = outputs + std::min(count, kMostNumbers);
+    sample.targets = {target_text(example, shape)};
+    sample.predictions = {fmt::format("{:.4g}", fmt::join(outputs, end, " "))};
   }
   const auto put = [&](const std::string& target, const std::string& prediction, bool right) {
     sample.targets.push_back(target);
@@ -92,9 +84,7 @@ Sample judged(const Example& example, const TaskShape& shape, const T* outputs, 
 
 // The input, and targets and predictions unless there are none; marks errors if `judged`.
 std::string sample_box(const Sample& sample, bool judged) {
-  std::string text = "<div class=\"sample\">";
-  text += sample.picture.empty() ? "<dl><dt>input</dt><dd>" + escape(sample.input) + "</dd>"
-                                 : "<img alt=\"the input\" src=\"" + sample.picture + "\"><dl>";
+  std::string text = "<div class=\"sample\">" + sample.input;
   const auto add = [&](const char* name, const std::vector<std::string>& shown) {
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const bool wrong = judged && i < sample.targets.size() && shown[i] != sample.targets[i];
@@ -121,13 +111,12 @@ std::string confusion_section(const ClassReport& classes, const TaskShape& shape
   std::string text =
       "<div class=\"wide\"><table class=\"matrix\">\n<tr><th scope=\"col\">target \\ model</th>";
   const auto head = [&](const char* scope, std::size_t c) {
-    text +=
-        fmt::format("<th scope=\"{}\">{}</th>", scope, escape(class_text(std::int32_t(c), shape)));
+    const std::string name = escape(class_text(std::int32_t(c), shape));
+    return fmt::format("<th scope=\"{}\">{}</th>", scope, name);
   };
-  for (std::size_t c = 0; c < classes.classes(); ++c) head("col", c);
+  for (std::size_t c = 0; c < classes.classes(); ++c) text += head("col", c);
   for (std::size_t i = 0; i < classes.classes(); ++i) {
-    text += "</tr>\n<tr>";
-    head("row", i);
+    text += "</tr>\n<tr>" + head("row", i);
     const double total = std::max(1.0, classes.recall(i).count());
     for (std::size_t j = 0; j < classes.classes(); ++j) {
       const std::uint64_t count = classes.confusion(i, j);
@@ -145,8 +134,7 @@ std::string maps_section(const LoadedModel<T>& loaded, const Example& example, s
   const TaskShape& shape = loaded.shape;
   if (attended_tokens(example, shape, patch) > kMostMapped) return "";
   const bool forced = shape.output == OutputKind::generated;
-  Sample sample;
-  put_input(example, shape, sample);
+  Sample sample{.input = input_box(example, shape)};
   if (forced) sample.targets = {target_text(example, shape)};
   std::size_t all = 0;
   std::string figures;
@@ -161,11 +149,11 @@ std::string maps_section(const LoadedModel<T>& loaded, const Example& example, s
     }
   }
   if (figures.empty()) return "";
-  std::string text =
-      "<p class=\"soft\">A row for each token that looks, a column for each that is looked at";
-  if (all > kMostMaps) text += fmt::format("; the first {} of {} maps", kMostMaps, all);
-  return text + outputs_read(forced) + ".</p>\n" + sample_box(sample, false) +
-         "<div class=\"maps\">\n" + figures + "</div>\n";
+  return fmt::format(
+      "<p class=\"soft\">A row for each token that looks, a column for each that is looked at{}{}."
+      "</p>\n{}<div class=\"maps\">\n{}</div>\n",
+      all > kMostMaps ? fmt::format("; the first {} of {} maps", kMostMaps, all) : "",
+      outputs_read(forced), sample_box(sample, false), figures);
 }
 
 // The metrics of each head over all examples, and the loss of the model without it.
@@ -201,9 +189,8 @@ std::vector<std::vector<std::string>> references(const Task& task, std::size_t e
     if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
   };
   if (const std::optional<Ceiling> ceiling = task.ceiling(Split::test)) {
-    if (ceiling->accuracy > 0) {  // 0 for tasks with numbers as targets
-      add("highest accuracy there can be", ceiling->accuracy);
-    }
+    const bool classes = ceiling->accuracy > 0;  // it is 0 for tasks with numbers as targets
+    if (classes) add("highest accuracy there can be", ceiling->accuracy);
     add("lowest loss there can be", ceiling->loss);
   }
   const Baseline baseline = measure_baseline(task, std::max(kExamples, examples_seen));
@@ -239,7 +226,7 @@ Examination examine(const FoundRun& source, bool with_heads) {
       Sample sample = judged(example, shape, outputs.data() + i * row, row);
       auto& kept = sample.right ? right : wrong;
       if (kept.size() == kSamples) continue;
-      put_input(example, shape, sample);
+      sample.input = input_box(example, shape);
       kept.push_back(std::move(sample));
     }
   });
@@ -264,10 +251,10 @@ Examination examine(const FoundRun& source, bool with_heads) {
     if (p.name != "embedding.token.weight") continue;
     add("Embeddings", "", html::embeddings_section(cast<double>(p.value()), shape, test));
   }
+  const Objective objective = make_objective(train, shape);
   if (with_heads) {
     add("Heads", where,
-        heads_section(
-            study_attention(*loaded.model, loaded.parameters, pass, make_objective(train, shape))));
+        heads_section(study_attention(*loaded.model, loaded.parameters, pass, objective)));
   }
   return found;
 }

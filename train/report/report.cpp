@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {
@@ -30,8 +27,8 @@ using Groups = std::vector<RunGroup>;
 using Row = std::vector<std::string>;
 
 double loss_of(const MetricsRow* row) {
-  return (row ? row->number("loss") : std::nullopt)
-      .value_or(std::numeric_limits<double>::infinity());
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  return row ? row->number("loss").value_or(kNone) : kNone;
 }
 
 bool is_one_run(const RunGroup& group) {
@@ -62,31 +59,18 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-// Adds the metrics of a split that are not in `names` yet, in the order of the rows.
-void add_metrics(std::vector<std::string>& names, const Groups& groups, const std::string& split) {
-  for (const RunGroup& group : groups) {
-    for (const auto& [name, value] : group.last.at(split).numbers) {
-      if (!name.ends_with("_se")) add_new(names, name);
-    }
-  }
-}
-
-double mean_of(const RunGroup& group, double RunHistory::*figure) {
-  RatioMean mean;
-  for (const RunHistory* run : group.averaged()) {
-    if (run->*figure > 0) mean.add(run->*figure, 1);
-  }
-  return mean.mean();
+// The heads of a table with a column for each group.
+Row heads(const Groups& groups) {
+  Row row{""};
+  for (const RunGroup& group : groups) row.push_back(breakable(group.name, ','));
+  return row;
 }
 
 // A table with a column for each group; `more` follows the metrics.
 std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}) {
-  std::vector<Row> rows{{""}};
-  for (const RunGroup& group : groups) rows[0].push_back(breakable(group.name, ','));
+  std::vector<Row> rows{heads(groups)};
   for (const std::string split : {"validation", "test"}) {
-    std::vector<std::string> names;
-    add_metrics(names, groups, split);
-    for (const std::string& metric : names) {
+    for (const std::string& metric : metrics_of(groups, {split})) {
       add_row(rows, metric + ", " + split, groups,
               [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
     }
@@ -95,14 +79,18 @@ std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}
   if (!std::all_of(groups.begin(), groups.end(), is_one_run)) {
     add_row(rows, "runs", groups, [](const RunGroup& group) { return group.state(); });
   }
-  add_row(rows, "time", groups, [](const RunGroup& group) {
-    const double seconds = mean_of(group, &RunHistory::seconds);
-    return seconds > 0 ? clock(seconds) : "";
-  });
-  add_row(rows, "tokens or images a second", groups, [](const RunGroup& group) {
-    const double rate = mean_of(group, &RunHistory::rate);
-    return rate > 0 ? grouped(std::uint64_t(rate)) : "";
-  });
+  const auto add_mean = [&](const char* name, double RunHistory::*figure, const auto& text) {
+    add_row(rows, name, groups, [&](const RunGroup& group) {
+      RatioMean mean;
+      for (const RunHistory* run : group.averaged()) {
+        if (run->*figure > 0) mean.add(run->*figure, 1);
+      }
+      return mean.mean() > 0 ? text(mean.mean()) : "";
+    });
+  };
+  add_mean("time", &RunHistory::seconds, clock);
+  add_mean("tokens or images a second", &RunHistory::rate,
+           [](double rate) { return grouped(std::uint64_t(rate)); });
   return rows;
 }
 
@@ -141,15 +129,6 @@ std::vector<html::ChartLine> lines_of(const Groups& groups, const std::string& s
   return lines;
 }
 
-// By validation loss, the lowest first and groups with a failed run last.
-void sort_groups(Groups& groups) {
-  std::ranges::stable_sort(groups, {}, [](const RunGroup& group) {
-    const auto failed =
-        std::ranges::count(group.runs, RunHistory::State::failed, &RunHistory::state);
-    return std::pair(failed > 0, loss_of(&group.last.at("validation")));
-  });
-}
-
 // The run with the lowest validation loss among those that the means are over.
 const RunHistory& best_run(const RunGroup& group) {
   const std::vector<const RunHistory*> runs = group.averaged();
@@ -165,10 +144,7 @@ std::string results_section(const Groups& groups, const std::vector<Row>& more) 
   for (std::size_t i = 0; several && i < std::min(groups.size(), kLooks); ++i) {
     rows[0][i + 1] = html::sample(i) + rows[0][i + 1];
   }
-  const auto evaluated = [](const RunGroup& group) {
-    return !group.last.at("validation").numbers.empty() || !group.last.at("test").numbers.empty();
-  };
-  if (std::none_of(groups.begin(), groups.end(), evaluated)) {
+  if (metrics_of(groups, {"validation", "test"}).empty()) {
     return "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
   }
   std::string notes =
@@ -197,11 +173,8 @@ std::string runs_section(const RunGroup& group) {
 
 // Charts of all metrics under one legend.
 std::string curves_section(const Groups& groups) {
-  std::vector<std::string> names;
-  add_metrics(names, groups, "train");
-  add_metrics(names, groups, "validation");
   std::string charts;
-  for (const std::string& metric : names) {
+  for (const std::string& metric : metrics_of(groups, {"train", "validation"})) {
     if (groups.size() == 1) {
       charts += html::chart(metric, lines_of(groups, "", metric));
       continue;
@@ -213,7 +186,7 @@ std::string curves_section(const Groups& groups) {
   if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
   const std::string best =
       groups.size() > kLooks ? fmt::format("The best {} are drawn. ", kLooks) : "";
-  const std::string over = std::all_of(groups.begin(), groups.end(), is_one_run)
+  const char* const over = std::ranges::all_of(groups, is_one_run)
                                ? "validation examples"
                                : "the runs of a group, or over the validation examples of one run";
   return "<h2>Curves</h2>\n<section>\n" + html::legend(lines_of(groups, "train", "")) +
@@ -224,14 +197,12 @@ std::string curves_section(const Groups& groups) {
 
 // A table of the keys in which groups differ; empty if they do not differ.
 std::string settings_section(const Groups& groups) {
-  std::vector<Row> rows = settings_of(groups);
-  if (rows.empty()) return "";
-  for (Row& row : rows) {
-    for (std::string& cell : row) cell = escape(cell);
+  std::vector<Row> rows{heads(groups)};
+  for (Row& row : settings_of(groups)) {
+    std::ranges::transform(row, row.begin(), escape);
+    rows.push_back(std::move(row));
   }
-  rows.insert(rows.begin(), Row{""});
-  for (const RunGroup& group : groups) rows[0].push_back(breakable(group.name, ','));
-  return "<h2>Settings that differ</h2>\n" + table(transposed(rows));
+  return rows.size() == 1 ? "" : "<h2>Settings that differ</h2>\n" + table(transposed(rows));
 }
 
 // The best run of a group and the examination of its model, or why there is none.
@@ -257,23 +228,21 @@ std::string model_of(const Config& config) try {
 // One sentence about the certificate of the run's gradients; empty if there is none.
 std::string gradients_of(const RunHistory& run) try {
   const auto certificate = read_certificate(run.path);
-  return certificate ? "<p>" + escape(sentence(*certificate)) + "</p>\n" : "";
+  return certificate ? sentence(*certificate) : "";
 } catch (const Error& error) {
-  return "<p>" + escape(error.what()) + "</p>\n";
+  return error.what();
 }
 
 std::string state_of(const RunHistory& run) {
   const std::string steps = grouped(run.last_step);
-  switch (run.state) {
-    case RunHistory::State::finished:
-      return "<span class=\"state good\">finished</span> after " + steps + " steps";
-    case RunHistory::State::failed:
-      return "<span class=\"state bad\">failed</span> after step " + steps +
-             ": <span class=\"said\">" + escape(run.failure) + "</span>";
-    case RunHistory::State::unfinished:
-      break;
+  if (run.state == RunHistory::State::finished) {
+    return "<span class=\"state good\">finished</span> after " + steps + " steps";
   }
-  return "<span class=\"state\">unfinished</span> at step " + steps;
+  if (run.state == RunHistory::State::unfinished) {
+    return "<span class=\"state\">unfinished</span> at step " + steps;
+  }
+  return "<span class=\"state bad\">failed</span> after step " + steps + ": <span class=\"said\">" +
+         escape(run.failure) + "</span>";
 }
 
 std::string tasks_of(const std::vector<RunHistory>& runs) {
@@ -286,10 +255,8 @@ std::string tasks_of(const std::vector<RunHistory>& runs) {
 std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {
-    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(),
-                        groups < runs.size()
-                            ? fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups")
-                            : "",
+    const std::string in = fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups");
+    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(), groups < runs.size() ? in : "",
                         RunGroup{"", runs}.state());
   }
   for (const RunHistory& run : runs) {
@@ -300,22 +267,19 @@ std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
 }
 
 std::string configuration(const Examined& run, const std::string& of) {
-  const RunHistory& record = run.record;
-  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) + "</pre>\n" +
-         gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
-         escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
-         escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
-         "</pre>\n<p class=\"soft\">The same config gives the same bits on any number of threads, "
-         "and "
-         "on any processor with the same arithmetic.</p>\n<h2>Machine" +
-         of + "</h2>\n<p>Trained in the arithmetic " +
-         escape(run.found.arithmetic.empty() ? arithmetic(record.config.train.precision == "bf16")
-                                             : run.found.arithmetic) +
-         ", " +
-         (record.config.train.threads > 0
-              ? std::to_string(record.config.train.threads) + " thread(s)"
-              : "all its cores") +
-         ". This page: xgrad " + kVersion + ".</p>\n";
+  const auto& [record, found, why_not] = run;
+  const TrainConfig& train = record.config.train;
+  const std::string gradients = escape(gradients_of(record));
+  return fmt::format(
+      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<pre>{3}</pre>\n"
+      "<h2>Again{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
+      "<p class=\"soft\">The same config gives the same bits on any number of threads, and on any "
+      "processor with the same arithmetic.</p>\n<h2>Machine{0}</h2>\n<p>Trained in the arithmetic "
+      "{5}, {6}. This page: xgrad {7}.</p>\n",
+      of, escape(model_of(record.config)), gradients.empty() ? "" : "<p>" + gradients + "</p>\n",
+      escape(record.config_text), escape(record.path),
+      escape(found.arithmetic.empty() ? arithmetic(train.precision == "bf16") : found.arithmetic),
+      train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all its cores", kVersion);
 }
 
 // The sections about each group and its best run. Several groups become collapsible sections.
@@ -326,22 +290,21 @@ std::string details(const Groups& groups, const std::vector<Examined>& best) {
     const auto& [record, found, why_not] = best[i];
     const std::string name = escape(record.name);
     const std::string of = several || !is_one_run(groups[i]) ? ": " + name : "";
+    const auto add = [&](const std::string& title, const std::string& section) {
+      text += "<h2>" + title + of + "</h2>\n" + section;
+    };
     if (several) {
       text += "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
               breakable(groups[i].name, ',') + "</summary>\n";
     }
     text += runs_section(groups[i]);
     if (several && !found.references.empty()) {
-      std::vector<Row> rows = found.references;
-      rows.insert(rows.begin(), {"", name});
-      text += "<h2>For comparison" + of + "</h2>\n" + table(rows);
+      std::vector<Row> rows{{"", name}};
+      rows.insert(rows.end(), found.references.begin(), found.references.end());
+      add("For comparison", table(rows));
     }
-    if (!why_not.empty()) {
-      text += "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(why_not) + "</p>\n";
-    }
-    for (const auto& [title, section] : found.sections) {
-      text += "<h2>" + (title + of) + "</h2>\n" + section;
-    }
+    if (!why_not.empty()) add("Examples", "<p>There are none: " + escape(why_not) + "</p>\n");
+    for (const auto& [title, section] : found.sections) add(title, section);
     text += configuration(best[i], of) + (several ? "</details>\n" : "");
   }
   return text;
@@ -349,23 +312,38 @@ std::string details(const Groups& groups, const std::vector<Examined>& best) {
 
 }  // namespace
 
+std::vector<std::string> metrics_of(const Groups& groups,
+                                    std::initializer_list<std::string> splits) {
+  std::vector<std::string> names;
+  for (const std::string& split : splits) {
+    for (const RunGroup& group : groups) {
+      for (const auto& [name, value] : group.last.at(split).numbers) {
+        if (!name.ends_with("_se")) add_new(names, name);
+      }
+    }
+  }
+  return names;
+}
+
 std::string report_html(const std::vector<std::string>& paths, bool heads) {
   const std::vector<RunHistory> runs = read_runs(paths);
   Groups groups = group_runs(runs);
-  sort_groups(groups);
+  std::ranges::stable_sort(groups, {}, [](const RunGroup& group) {
+    const auto failed =
+        std::ranges::count(group.runs, RunHistory::State::failed, &RunHistory::state);
+    return std::pair(failed > 0, loss_of(&group.last.at("validation")));
+  });
   std::vector<Examined> best;
   for (const RunGroup& group : groups) {
     best.push_back(look_at(best_run(group), heads, best.size()));
   }
-  const std::string title =
-      "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
-                                    : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
+  const auto references = groups.size() == 1 ? best[0].found.references : std::vector<Row>{};
+  const std::string all = fmt::format("{}, {} runs", tasks_of(runs), runs.size());
+  const std::string title = "xgrad: " + (runs.size() == 1 ? escape(runs[0].name) : all);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
-         header(runs, groups.size()) +
-         results_section(groups,
-                         groups.size() == 1 ? best[0].found.references : std::vector<Row>{}) +
+         header(runs, groups.size()) + results_section(groups, references) +
          curves_section(groups) + settings_section(groups) + details(groups, best) +
          "</body>\n</html>\n";
 }

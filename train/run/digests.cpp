@@ -3,52 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 namespace xgrad {
 
-template <class T>
-DigestLog<T>::DigestLog(const Parameters<T>& parameters, const RunDirectory& run)
-    : parameters_(parameters), run_(run) {
-  restart();
-}
+namespace {
 
 template <class T>
-void DigestLog<T>::on_step(const StepReport& report) {
-  trace_.reset();
-  for (const Parameter<T>& p : parameters_) add("updated " + p.name, p.value());
-  std::string row = fmt::format("{{\"step\": {}", report.step);
-  for (const auto& [place, digest] : digests_)
-    row += fmt::format(", \"{}\": \"{}\"", place, digest);
-  run_.folder().append(kDigests, row + "}");
-  restart();
-}
+class DigestLog final : public TrainerHooks {
+ public:
+  DigestLog(const Parameters<T>& parameters, const RunDirectory& run)
+      : parameters_(parameters), run_(run) {
+    restart();
+  }
+
+  void on_step(const StepReport& report) override {
+    trace_.reset();
+    for (const Parameter<T>& p : parameters_) add("updated " + p.name, p.value());
+    run_.folder().append(kDigests, fmt::format("{{\"step\": {}{}}}", report.step, digests_));
+    restart();
+  }
+  void on_evaluation(std::uint64_t, const Metrics&) override { restart(); }
+  void on_failed_step(const StepReport&, std::uint64_t) override { restart(); }
+
+ private:
+  void restart() {
+    trace_.reset();
+    digests_.clear();
+    trace_.emplace(parameters_,
+                   [&](const OpPlace& place, const Tensor<T>& x) { add(to_string(place), x); });
+  }
+  void add(const std::string& place, const Tensor<T>& x) {
+    const std::string_view bytes(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(T));
+    digests_ += fmt::format(", \"{}\": \"{}\"", place, to_hex(sha256(bytes)).substr(0, 16));
+  }
+
+  const Parameters<T>& parameters_;
+  const RunDirectory& run_;
+  std::string digests_;  // of the current step, as a row without its start
+  std::optional<Trace<T>> trace_;
+};
+
+}  // namespace
 
 template <class T>
-void DigestLog<T>::on_evaluation(std::uint64_t, const Metrics&) {
-  restart();
-}
-
-template <class T>
-void DigestLog<T>::on_failed_step(const StepReport&, std::uint64_t) {
-  restart();
-}
-
-template <class T>
-void DigestLog<T>::restart() {
-  trace_.reset();
-  digests_.clear();
-  trace_ = std::make_unique<Trace<T>>(
-      parameters_, [this](const OpPlace& place, const Tensor<T>& x) { add(to_string(place), x); });
-}
-
-template <class T>
-void DigestLog<T>::add(const std::string& place, const Tensor<T>& x) {
-  const std::string_view bytes(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(T));
-  digests_.emplace_back(place, to_hex(sha256(bytes)).substr(0, 16));
+std::shared_ptr<TrainerHooks> make_digest_log(const Parameters<T>& parameters,
+                                              const RunDirectory& run) {
+  return std::make_shared<DigestLog<T>>(parameters, run);
 }
 
 std::string first_different_digest(const std::string& first, const std::string& second) {
@@ -58,15 +64,15 @@ std::string first_different_digest(const std::string& first, const std::string& 
   for (std::string x, y; of_a.next(x) && of_b.next(y);) {
     if (x == y) continue;
     // `{"step": 12`, then for each tensor `"place": "digest"`.
-    const std::size_t same =
-        std::size_t(std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin());
+    const auto same = std::size_t(std::ranges::mismatch(x, y).in1 - x.begin());
     const std::size_t begin = x.rfind(", \"", same) + 3, end = x.find("\": ", begin);
     return fmt::format("step {}: {}", x.substr(9, x.find(',') - 9), x.substr(begin, end - begin));
   }
   return "";
 }
 
-#define XGRAD_INSTANTIATE(T) template class DigestLog<T>;
+#define XGRAD_INSTANTIATE(T) \
+  template std::shared_ptr<TrainerHooks> make_digest_log(const Parameters<T>&, const RunDirectory&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <regex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -24,8 +26,6 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 using detail::fail_io;
 
 constexpr char kLock[] = "run.lock";
@@ -35,30 +35,24 @@ constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kReport[] = "report.html";
 constexpr char kCsv[] = "metrics.csv";
 constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", kDigests, "log.txt"};
-constexpr char kBad[] = ".bad";  // ends the name of the file of a log's bad lines
-// Prefix and inner part of the lock file's text, and a limit above its length.
-constexpr std::string_view kOwner = "process ";
-constexpr std::string_view kOn = " on ";
-constexpr std::size_t kLongestOwner = 512;
+constexpr char kBad[] = ".bad";             // ends the name of the file of a log's bad lines
+constexpr std::size_t kLongestOwner = 512;  // above the length of a lock file's text
 
-// The directory that a path's last part is in. Keeps "..", which after a symbolic link does not
-// lead back.
-std::string above(const std::string& path) {
+// The directory of a path's last part. Keeps "..", which does not lead back through a link.
+static std::string above(const std::string& path) {
   fs::path name(path);
   if (!name.has_filename()) name = name.parent_path();  // ends with a slash
   return name.has_parent_path() ? name.parent_path().string() : ".";
 }
 
-// A new directory survives a power failure once its parent is synced. A parent that cannot be read
-// cannot be synced.
-void sync_name(const std::string& path) {
+// A new directory survives a power failure once its parent is synced, which needs to be readable.
+static void sync_name(const std::string& path) {
   const std::string parent = above(path);
   if (::access(parent.c_str(), R_OK) == 0) Folder(parent).sync();
 }
 
-// Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two runs that start
-// at once.
-std::string claim_next(const std::string& stem) {
+// Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two processes.
+static std::string claim_next(const std::string& stem) {
   make_directory("runs");
   for (int number = 1;; ++number) {
     const std::string path = "runs/" + stem + (number == 1 ? "" : "-" + std::to_string(number));
@@ -68,7 +62,7 @@ std::string claim_next(const std::string& stem) {
 }
 
 // Removes an incomplete last line, left by a full disk or a kill: the next line would continue it.
-void end_last_line(const Folder& folder, const std::string& name) {
+static void end_last_line(const Folder& folder, const std::string& name) {
   if (!folder.holds(name)) return;
   const InputFile file = folder.input(name);
   const std::size_t size = std::min<std::uint64_t>(file.size(), kMostLine + 1);
@@ -79,36 +73,29 @@ void end_last_line(const Folder& folder, const std::string& name) {
   if (kept != size) folder.truncate(name, file.size() - size + kept);
 }
 
-std::string start_of(int file) {
+static std::string start_of(int file) {
   char bytes[kLongestOwner];
   const ssize_t size = ::pread(file, bytes, sizeof bytes, 0);
   return size > 0 ? std::string(bytes, std::size_t(size)) : "";
 }
 
 // "process 4711 on host"
-std::string owner() {
+static std::string owner() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return std::string(kOwner) + std::to_string(::getpid()) + std::string(kOn) + host;
+  return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
-// Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
-// and zeros for the rest.
-bool is_owner(std::string_view text) {
-  if (text.size() == kLongestOwner) return false;
-  text = text.substr(0, text.find('\0'));
-  if (kOwner.starts_with(text)) return true;
-  if (!text.starts_with(kOwner)) return false;
-  text.remove_prefix(kOwner.size());
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  text.remove_prefix(digits);
-  if (digits == 0 || kOn.starts_with(text)) return digits > 0;
-  return text.starts_with(kOn) && text.find_first_of(" \n", kOn.size()) == text.npos;
+// Whether the text is that of owner(), or as a power failure leaves it: a part, and zeros.
+static bool is_owner(const std::string& text) {
+  static const std::regex known("process [0-9]+( | o| on| on [^ \n]*)?");
+  const std::string start = text.substr(0, text.find('\0'));
+  return text.size() < kLongestOwner &&
+         (std::string_view("process ").starts_with(start) || std::regex_match(start, known));
 }
 
-// The process that holds the lock. It writes its name right after it gets the lock, so this waits a
-// moment.
-std::string owner_of(int lock) {
+// The process that holds the lock, which writes its name a moment after it gets the lock.
+static std::string owner_of(int lock) {
   std::string name;
   for (int tries = 0; tries < 100 && name.empty(); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -117,14 +104,12 @@ std::string owner_of(int lock) {
   return name.empty() ? "another process" : name;
 }
 
-// An empty log does not count: a run killed before its first step leaves one.
-bool has_bytes(const Folder& folder, const std::string& name) {
-  return folder.holds(name) && folder.input(name).size() > 0;
-}
-
 // The name of something in the folder that a new run would take for its own; empty if there is
-// none.
-std::string remains(const Folder& folder) {
+// none. An empty log does not count: a run killed before its first step leaves one.
+static std::string remains(const Folder& folder) {
+  const auto has_bytes = [](const Folder& in, const std::string& name) {
+    return in.holds(name) && in.input(name).size() > 0;
+  };
   if (folder.holds_folder(kCheckpoints)) {
     const Folder checkpoints(folder, kCheckpoints);
     if (!list_checkpoints(checkpoints).empty()) return kCheckpoints;
@@ -139,7 +124,7 @@ std::string remains(const Folder& folder) {
 
 // Refuses a manifest with a line that no run could have added, because a run would append to it. A
 // power failure may leave zeros in a line; a kill may truncate the last one.
-void check_manifest(const Folder& checkpoints) {
+static void check_manifest(const Folder& checkpoints) {
   if (!checkpoints.holds(kManifest)) return;
   const std::string whole = manifest_line(checkpoint_name(0), "");
   Lines lines(checkpoints.input(kManifest));
@@ -155,7 +140,7 @@ void check_manifest(const Folder& checkpoints) {
 }
 
 // The line of the manifest for the certificate, or all other lines.
-std::string listed(const Folder& checkpoints, bool certificate) {
+static std::string listed(const Folder& checkpoints, bool certificate) {
   std::string text;
   Lines lines(checkpoints.input(kManifest));
   for (std::string line; lines.next(line);) {
@@ -166,15 +151,13 @@ std::string listed(const Folder& checkpoints, bool certificate) {
 }
 
 // Refuses a config.sha256 of another program, because a run would replace it.
-void check_config_digest(const Folder& folder) {
+static void check_config_digest(const Folder& folder) {
   if (!folder.holds(kConfigDigest)) return;
   const std::string text = folder.read(kConfigDigest, kMostLine);
   const auto entry = parse_manifest_line(text.substr(0, text.find('\n')));
   check<IoError>(entry && text == entry->second + "  " + kConfig + "\n",
                  folder.path_of(kConfigDigest), ": is not what xgrad writes; remove it");
 }
-
-}  // namespace
 
 void make_directory(const std::string& path) {
   std::error_code ignored;
@@ -187,29 +170,30 @@ void make_directory(const std::string& path) {
   sync_name(path);
 }
 
-RunDirectory::RunDirectory(std::string path) : folder_(std::move(path)) {}
-
-void RunDirectory::check_unused() const {
-  check<IoError>(!folder_.holds(kConfig), path(),
+// Throws IoError if the folder holds a run, or files that a run would take for its own.
+static void check_unused(const Folder& folder) {
+  const std::string& path = folder.path();
+  check<IoError>(!folder.holds(kConfig), path,
                  " already holds a run; choose another run.dir, or continue it with `xgrad resume ",
-                 path(), "`");
-  const std::string other = remains(folder_);
-  check<IoError>(other.empty(), path(), " holds ", other,
+                 path, "`");
+  const std::string other = remains(folder);
+  check<IoError>(other.empty(), path, " holds ", other,
                  " but no config.toml, so it is not a run directory; choose another run.dir");
 }
 
-void RunDirectory::check_files() const {
+// Throws IoError unless files of a run are regular, and have one link if runs write them in place.
+static void check_files(const Folder& folder) {
   for (const char* name : {kLock, kConfig, kConfigDigest, kCsv, kReport, kCertificate}) {
-    folder_.holds(name);
+    folder.holds(name);
   }
   for (const std::string log : kLogs) {
     for (const std::string& name : {log, log + kBad}) {
-      folder_.holds(name);
-      folder_.check_single(name);
+      folder.holds(name);
+      folder.check_single(name);
     }
   }
-  if (!folder_.holds_folder(kCheckpoints)) return;
-  const Folder checkpoints(folder_, kCheckpoints);
+  if (!folder.holds_folder(kCheckpoints)) return;
+  const Folder checkpoints(folder, kCheckpoints);
   checkpoints.holds(kManifest);
   checkpoints.check_single(kManifest);
   for (const CheckpointFile& file : list_checkpoints(checkpoints)) {
@@ -217,73 +201,71 @@ void RunDirectory::check_files() const {
   }
 }
 
-RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
-  if (!chosen.empty()) make_directory(chosen);
-  RunDirectory run(chosen.empty() ? claim_next(stem) : chosen);
-  run.check_files();
-  // Checks before locking, so that a refused directory stays unchanged. If there is a lock that
-  // somebody may hold, or one appears during the checks, only those after locking count.
+// Locks the directory and removes temporary files of a killed run. Throws LockError, IoError.
+static detail::Descriptor locked(const Folder& folder) {
+  const std::string file = folder.path_of(kLock), mine = owner();
+  // Empty until the process that gets the lock writes its name, perhaps another one.
   try {
-    if (!run.folder_.holds(kLock)) run.check_unused();
+    if (!folder.holds(kLock)) publish(folder, kLock, "");
   } catch (const IoError&) {
-    if (!run.folder_.holds(kLock)) throw;
+    if (!folder.holds(kLock)) throw;  // otherwise another process was faster
   }
-  run.lock();
-  run.check_unused();
-  run.create_missing();
-  return run;
-}
-
-RunDirectory RunDirectory::open(const std::string& path) {
-  RunDirectory run(path);
-  check_is_run(run.folder_);
-  run.check_files();
-  check_config_digest(run.folder_);
-  if (run.folder_.holds_folder(kCheckpoints)) check_manifest({run.folder_, kCheckpoints});
-  run.lock();
-  run.create_missing();
-  return run;
-}
-
-void RunDirectory::lock() {
-  const std::string file = folder_.path_of(kLock), mine = owner();
-  // Empty until the process that gets the lock writes its name: the one that is faster here may be
-  // slower there.
-  try {
-    if (!folder_.holds(kLock)) publish(folder_, kLock, "");
-  } catch (const IoError&) {
-    if (!folder_.holds(kLock)) throw;  // otherwise another process was faster
-  }
-  lock_.emplace(folder_.open(kLock, O_RDWR));
-  if (!lock_->lock(file)) {
-    detail::fail<LockError>(path(), " is in use by ", owner_of(*lock_));
-  }
-  const std::string before = start_of(*lock_);
+  detail::Descriptor lock = folder.open(kLock, O_RDWR);
+  if (!lock.lock(file)) detail::fail<LockError>(folder.path(), " is in use by ", owner_of(lock));
+  const std::string before = start_of(lock);
   check<IoError>(is_owner(before), file, ": is not the lock file of a run; ",
-                 folder_.holds(kConfig) ? "remove it" : "choose another run.dir, or remove it");
-  sweep_temporaries(folder_);  // one of them may be a hard link of the lock
-  folder_.check_single(kLock);
-  if (before == mine) return;
+                 folder.holds(kConfig) ? "remove it" : "choose another run.dir, or remove it");
+  sweep_temporaries(folder);  // one of them may be a hard link of the lock
+  folder.check_single(kLock);
+  if (before == mine) return lock;
   // Emptied first: a kill in between leaves an empty lock, not a mixture of two names.
-  if (::ftruncate(*lock_, 0) != 0) fail_io(file, "cannot write");
-  detail::write_all(*lock_, mine, file);
+  if (::ftruncate(lock, 0) != 0) fail_io(file, "cannot write");
+  detail::write_all(lock, mine, file);
+  return lock;
 }
 
-void RunDirectory::create_missing() {
-  sync_name(path());
-  folder_.make_folder(kCheckpoints);
-  checkpoints_.emplace(folder_, kCheckpoints);
-  sweep_temporaries(*checkpoints_);
-  checkpoints_->open(kManifest, O_WRONLY | O_CREAT);
-  end_last_line(*checkpoints_, kManifest);
-  checkpoints_->sync();
+// Creates missing files and syncs names: a power failure must not take only a checkpoint's folder.
+RunDirectory::RunDirectory(Folder folder, detail::Descriptor lock)
+    : folder_(std::move(folder)), lock_(std::move(lock)), checkpoints_([&] {
+        sync_name(path());
+        folder_.make_folder(kCheckpoints);
+        return Folder(folder_, kCheckpoints);
+      }()) {
+  sweep_temporaries(checkpoints_);
+  checkpoints_.open(kManifest, O_WRONLY | O_CREAT);
+  end_last_line(checkpoints_, kManifest);
+  checkpoints_.sync();
   folder_.open("metrics.jsonl", O_WRONLY | O_CREAT);
   end_last_line(folder_, "log.txt");
   folder_.sync();
 }
 
-// Writes the digest first: it does not match the old config, so after a crash in between it claims
-// nothing.
+RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
+  if (!chosen.empty()) make_directory(chosen);
+  Folder folder(chosen.empty() ? claim_next(stem) : chosen);
+  check_files(folder);
+  // A refused directory stays unchanged. If there is a lock, only the checks after locking count.
+  try {
+    if (!folder.holds(kLock)) check_unused(folder);
+  } catch (const IoError&) {
+    if (!folder.holds(kLock)) throw;
+  }
+  detail::Descriptor lock = locked(folder);
+  check_unused(folder);
+  return {std::move(folder), std::move(lock)};
+}
+
+RunDirectory RunDirectory::open(const std::string& path) {
+  Folder folder(path);
+  check_is_run(folder);
+  check_files(folder);
+  check_config_digest(folder);
+  if (folder.holds_folder(kCheckpoints)) check_manifest({folder, kCheckpoints});
+  detail::Descriptor lock = locked(folder);
+  return {std::move(folder), std::move(lock)};
+}
+
+// Writes the digest first: after a crash in between it fits no config, and claims nothing.
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);
@@ -291,19 +273,19 @@ void RunDirectory::replace_config(const std::string& text) const {
 
 // After a crash in between, the manifest lists another file, which `xgrad verify` reports.
 void RunDirectory::replace_certificate(const std::string& text) const {
-  publish_over(*checkpoints_, kManifest,
-               listed(*checkpoints_, /*certificate=*/false) +
-                   manifest_line(kListedCertificate, text) + "\n");
+  publish_over(
+      checkpoints_, kManifest,
+      listed(checkpoints_, /*certificate=*/false) + manifest_line(kListedCertificate, text) + "\n");
   publish_over(folder_, kCertificate, text);
 }
 
 void RunDirectory::forget_checkpoints() const {
-  if (listed(*checkpoints_, /*certificate=*/false).empty()) return;
-  publish_over(*checkpoints_, kManifest, listed(*checkpoints_, /*certificate=*/true));
+  if (listed(checkpoints_, /*certificate=*/false).empty()) return;
+  publish_over(checkpoints_, kManifest, listed(checkpoints_, /*certificate=*/true));
 }
 
 bool RunDirectory::config_was_replaced() const {
-  const std::size_t most = detail::kMostConfigBytes;
+  constexpr std::size_t most = detail::kMostConfigBytes;
   return folder_.holds(kConfigDigest) &&
          folder_.read(kConfigDigest, most) ==
              manifest_line(kConfig, folder_.read(kConfig, most)) + "\n";

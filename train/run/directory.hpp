@@ -2,18 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include <xgrad/storage/disk/folder.hpp>
 
 namespace xgrad {
 
-/// The log of DigestLog.
+/// The log of make_digest_log().
 inline constexpr const char* kDigests = "digests.jsonl";
 
-/// Creates a directory and its parents unless they exist. New names survive a power failure. Throws
-/// IoError.
+/// Creates a directory and its parents, which survive a power failure. Throws IoError.
 void make_directory(const std::string& path);
 
 /// The directory of a run, locked against other processes.
@@ -24,8 +22,8 @@ class RunDirectory {
   /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens an existing run. Throws IoError if the directory is not a run, or if anything with the
-  /// name of one of its files is not a regular file; LockError if it is in use.
+  /// Opens a run. Throws IoError if the directory is none, or something with the name of one of its
+  /// files is not a regular file; LockError if it is in use.
   static RunDirectory open(const std::string& path);
 
   /// The path by which the directory was opened.
@@ -33,14 +31,13 @@ class RunDirectory {
   /// The directory, for reading and writing the files of the run.
   const Folder& folder() const { return folder_; }
   /// Its subdirectory of checkpoints.
-  const Folder& checkpoints() const { return *checkpoints_; }
+  const Folder& checkpoints() const { return checkpoints_; }
 
   /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;
   /// Writes the certificate of the model's gradients, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
-  /// Removes the lines of checkpoints from the manifest, for a run that has none and starts again.
-  /// Throws IoError.
+  /// Removes the lines of checkpoints from the manifest, for a run that has none. Throws IoError.
   void forget_checkpoints() const;
   /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;
@@ -52,22 +49,11 @@ class RunDirectory {
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:
-  explicit RunDirectory(std::string path);
-  /// Throws IoError unless everything with the name of a run's file is a regular file, without hard
-  /// links if runs write it in place.
-  void check_files() const;
-  /// Throws IoError if the directory holds a run, or files that a run would take for its own.
-  void check_unused() const;
-  /// Locks the directory and removes temporary files of a killed run. Throws LockError; IoError if
-  /// the lock file is not one of a run.
-  void lock();
-  /// Creates missing files, removes temporary files of checkpoints, and syncs the names. Otherwise
-  /// a power failure could spare a checkpoint but take its directory or log.
-  void create_missing();
+  RunDirectory(Folder folder, detail::Descriptor lock);
 
   Folder folder_;
-  std::optional<Folder> checkpoints_;       // set by create_missing()
-  std::optional<detail::Descriptor> lock_;  // set by lock()
+  detail::Descriptor lock_;
+  Folder checkpoints_;
 };
 
 }  // namespace xgrad

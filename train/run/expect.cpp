@@ -15,8 +15,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 const Figure* find(const std::vector<Figure>& figures, const std::string& name) {
-  const auto found = std::find_if(figures.begin(), figures.end(),
-                                  [&](const Figure& figure) { return figure.name == name; });
+  const auto found = std::ranges::find(figures, name, &Figure::name);
   return found == figures.end() ? nullptr : &*found;
 }
 
@@ -60,7 +59,7 @@ std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   };
   if (const auto& gap = expect.below_ceiling) {
     claim("below_ceiling", "accuracy", ceiling.accuracy - *gap, kInf,
-          format("accuracy >= {:.4f}, the best, - {}", ceiling.accuracy, *gap));
+          format("accuracy within {} of the best possible, {:.4f}", *gap, ceiling.accuracy));
   }
   if (const auto& lead = expect.above_baseline) {
     claim("above_baseline", "accuracy", baseline + *lead, kInf,
@@ -115,35 +114,33 @@ std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
                                                        .token_ceiling = task.token_ceiling(),
                                                        .baseline = baseline});
   const auto reaches = [&](const MetricsRow& row) {
-    return row.split == "validation" &&
-           std::all_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+    return row.split == "validation" && std::ranges::all_of(claims, [&](const Claim& claim) {
              const std::optional<double> value = row.number(claim.metric);
              return claim.at_end || (value && claim.holds(*value));
            });
   };
-  const auto found = std::find_if(rows.begin(), rows.end(), reaches);
+  const auto found = std::ranges::find_if(rows, reaches);
   return found == rows.end() ? std::nullopt : std::optional(found->step);
 }
 
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
+  using fmt::format;
   std::vector<Verdict> verdicts;
   const std::vector<Figure> figures = result.test.figures();
   for (const Claim& claim : claims_of(expect, result)) {
-    const Figure* figure = find(figures, claim.metric);
-    verdicts.push_back(
-        {claim.text,
-         figure == nullptr ? "not measured" : figure_text(figure->value, figure->standard_error),
-         figure != nullptr && claim.holds(figure->value)});
+    const Figure* f = find(figures, claim.metric);
+    const std::string text = f ? figure_text(f->value, f->standard_error) : "not measured";
+    verdicts.push_back({claim.text, text, f != nullptr && claim.holds(f->value)});
   }
   if (const auto& parameters = expect.parameters) {
-    verdicts.push_back({fmt::format("parameters = {}", *parameters),
-                        fmt::to_string(result.parameters), result.parameters == *parameters});
+    verdicts.push_back({format("parameters = {}", *parameters), fmt::to_string(result.parameters),
+                        result.parameters == *parameters});
   }
   if (const auto& within = expect.within_steps) {
-    verdicts.push_back(
-        {fmt::format("reached within {} steps", *within),
-         result.reached ? fmt::format("first at step {}", *result.reached) : "in no validation",
-         result.reached && *result.reached <= *within});
+    const auto& reached = result.reached;
+    verdicts.push_back({format("reached within {} steps", *within),
+                        reached ? format("first at step {}", *reached) : "in no validation",
+                        reached && *reached <= *within});
   }
   if (expect.sha256) {
     const bool judged = result.arithmetic == "fma-1";
@@ -155,8 +152,8 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
 }
 
 Verdict judge_seconds(double most, double seconds) {
-  return {fmt::format("trained within {} seconds", most), fmt::format("{:.1f}", seconds),
-          seconds <= most};
+  const std::string text = fmt::format("trained within {} seconds", most);
+  return {text, fmt::format("{:.1f}", seconds), seconds <= most};
 }
 
 }  // namespace xgrad

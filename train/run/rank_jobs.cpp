@@ -5,10 +5,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/signals.hpp>
 
@@ -20,36 +18,35 @@ constexpr std::size_t kMostClasses = 20;  // a table of more is unreadable
 
 bool at_work = false;  // whether all ranks are in a job
 
-// Adds a list to the digest of those before it.
-template <class List>
-void add(std::string& digest, const List& list) {
-  digest += std::to_string(list.size()) + ":";
-  digest.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(*list.data()));
-  digest = to_hex(sha256(digest));
+// Adds lists and their lengths.
+template <class... Lists>
+void add(Sha256Stream& hash, const Lists&... lists) {
+  const auto each = [&](const auto& list) {
+    hash.add(std::to_string(list.size()) + ":");
+    const std::size_t bytes = list.size() * sizeof(*list.data());
+    hash.add({reinterpret_cast<const char*>(list.data()), bytes});
+  };
+  (each(lists), ...);
 }
 
 std::string digest_of(const Task& task) {
-  std::string digest;
+  Sha256Stream hash;
   for (const Split split : {Split::train, Split::validation, Split::test}) {
     const auto data = task.dataset(split);
-    digest += std::to_string(data->size());
+    hash.add(std::to_string(data->size()));
     for (std::size_t i = 0; i < data->size(); ++i) {
-      const Example example = data->get(0, i);
-      add(digest, example.ids);
-      add(digest, example.features);
-      add(digest, example.targets);
-      add(digest, example.values);
-      add(digest, example.edges);
+      const Example e = data->get(0, i);
+      add(hash, e.ids, e.features, e.targets, e.values, e.edges);
     }
   }
-  return digest;
+  return to_hex(hash.value());
 }
 
 template <class T>
 std::string digest_of(const Parameters<T>& parameters) {
-  std::string digest;
-  for (const Parameter<T>& p : parameters) add(digest, p.value());
-  return digest;
+  Sha256Stream hash;
+  for (const Parameter<T>& p : parameters) add(hash, p.value());
+  return to_hex(hash.value());
 }
 
 // The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.

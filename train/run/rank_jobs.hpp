@@ -1,5 +1,4 @@
-// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does; the
-// others get its config and checkpoint, and take part in its steps and evaluations.
+// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does.
 #pragma once
 
 #include <functional>
@@ -10,12 +9,12 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 #include <xgrad/train/ranks/score.hpp>
 
 namespace xgrad {
 
-/// Tells that the job has come to its end on rank 0, so that the other ranks wait for the next one.
+/// Tells that rank 0 has ended the job, so that the other ranks wait for the next one.
 void end_job();
 
 /// Whether the other ranks are at work in a job, and would wait for ever for a rank 0 that failed.
@@ -24,15 +23,14 @@ bool others_at_work();
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
 void send_end();
 
-/// The work of a rank other than 0: does jobs until rank 0 sends the end. After an exception it
-/// does no more jobs, so the other ranks must be ended too.
+/// The work of a rank other than 0: does jobs until rank 0 sends the end, or one throws; the other
+/// ranks must then be ended too.
 void follow();
 
-/// Makes the trainer of a run on all of ranks(); rank 0 sends them the job. One rank of each
-/// machine reads the data. All ranks must make theirs of the same data, with the same initial
-/// weights, by the same program and on processors of the same class. Otherwise throws on all ranks:
-/// what was thrown here, else Error that names the first rank that failed or differs.
-/// check(trainer) is part of the work.
+/// Makes the trainer of a run on all of ranks() and calls check(trainer); rank 0 sends them the
+/// job. One rank of each machine reads the data. If it fails on one, or if data, initial weights,
+/// program or class of processor differ, throws on all ranks: what was thrown here, else Error that
+/// names the first such rank.
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
@@ -42,8 +40,8 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
 Split split_of(const std::string& name);
 
 /// Loads the model of a run on all of ranks(), scores it on a split as in training, and ends the
-/// job. The classes are counted if a table of them is readable. Calls progress(done, total) before
-/// each batch and at the end, with the examples of this rank. Throws in the same way.
+/// job. Counts the classes if a table of them is readable. Calls progress(done, total) with the
+/// examples of this rank. Throws in the same way.
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
     const FoundRun& source, Split split,

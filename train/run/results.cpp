@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 
 namespace xgrad {
-
-namespace {
 
 using Row = std::vector<std::string>;
 
@@ -27,13 +24,13 @@ const Row kHeads = {"config",     "accuracy", "exact match",   "best",        "r
 
 // The mean and interval over the seeds of what f returns for each.
 template <class F>
-Interval over_seeds(const std::vector<Outcome>& outcomes, const F& f) {
+static Interval over_seeds(const std::vector<Outcome>& outcomes, const F& f) {
   std::vector<double> values;
   for (const Outcome& outcome : outcomes) values.push_back(f(outcome));
   return student_interval(values);
 }
 
-std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
+static std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
   const RatioMean& first = outcomes[0].result.test.*metric;
   if (first.count() == 0) return "";
   const auto [mean, half_width] =
@@ -41,20 +38,19 @@ std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*m
   return figure_text(mean, outcomes.size() == 1 ? first.standard_error() : half_width);
 }
 
-std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which) {
+static std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which) {
   if (!outcomes[0].result.ceiling) return "";
-  return fmt::format("{:.4f}", over_seeds(outcomes, [=](const Outcome& o) {
-                                 return o.result.ceiling.value().*which;
-                               }).mean);
+  const auto best = [=](const Outcome& o) { return o.result.ceiling.value().*which; };
+  return fmt::format("{:.4f}", over_seeds(outcomes, best).mean);
 }
 
 // Whether exact match differs from accuracy, because examples have several targets.
-bool has_exact_match(const Metrics& test) {
+static bool has_exact_match(const Metrics& test) {
   return test.exact.count() > 0 && test.exact.count() < test.accuracy.count();
 }
 
 // Accuracy of the task's best rule.
-std::string best_rule(const Result& result) {
+static std::string best_rule(const Result& result) {
   const auto best = std::ranges::max_element(result.rules, {}, &Rule::accuracy);
   if (best == result.rules.end()) return "";
   return fmt::format("{:.4f}", best->accuracy) +
@@ -62,17 +58,17 @@ std::string best_rule(const Result& result) {
          (best->loss ? fmt::format(", loss {:.4f}", *best->loss) : "");
 }
 
-std::string verdict(const ConfigResult& result) {
+static std::string verdict(const ConfigResult& result) {
+  const std::vector<Outcome>& all = result.outcomes;
   if (!result.failure.empty()) return result.failure;
-  const auto kept = std::ranges::count_if(result.outcomes, &Outcome::holds);
-  if (result.outcomes[0].verdicts.empty()) return "none";
+  if (all[0].verdicts.empty()) return "none";
   if (result.holds()) return "hold";
-  return result.outcomes.size() == 1
-             ? "FAILED"
-             : fmt::format("hold for {} of {} seeds", kept, result.outcomes.size());
+  return all.size() == 1 ? "FAILED"
+                         : fmt::format("hold for {} of {} seeds",
+                                       std::ranges::count_if(all, &Outcome::holds), all.size());
 }
 
-Row row(const ConfigResult& result) {
+static Row row(const ConfigResult& result) {
   const std::vector<Outcome>& outcomes = result.outcomes;
   Row cells(kHeads.size());
   cells.front() = result.name;
@@ -99,16 +95,10 @@ Row row(const ConfigResult& result) {
       cells.back()};
 }
 
-std::vector<Row> table(const std::vector<ConfigResult>& results) {
+static std::vector<Row> table(const std::vector<ConfigResult>& results) {
   std::vector<Row> rows = {kHeads};
-  std::transform(results.begin(), results.end(), std::back_inserter(rows), row);
+  for (const ConfigResult& result : results) rows.push_back(row(result));
   return rows;
-}
-
-}  // namespace
-
-bool ConfigResult::holds() const {
-  return failure.empty() && std::ranges::all_of(outcomes, &Outcome::holds);
 }
 
 Interval student_interval(const std::vector<double>& values) {

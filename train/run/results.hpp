@@ -1,6 +1,7 @@
 // The table of results of `xgrad check`.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct ConfigResult {
   Baseline baseline = {};              ///< baselines on the data of the first seed
 
   /// Whether all runs completed and all claims are true.
-  bool holds() const;
+  bool holds() const { return failure.empty() && std::ranges::all_of(outcomes, &Outcome::holds); }
 };
 
 /// A mean and half the width of its 95 % confidence interval.
@@ -31,10 +32,9 @@ Interval student_interval(const std::vector<double>& values);
 /// Maximum of `check --seeds`.
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// Returns a table with a row per config: accuracy, exact match and loss on the test split with the
-/// best possible values, accuracies of rules without a model, parameters, steps, seconds, and
-/// whether the claims hold. With one seed ± is the standard error over examples; with several it is
-/// half the 95 % confidence interval over seeds.
+/// Returns a table with a row per config: metrics on the test split with the best possible values,
+/// accuracies of rules without a model, parameters, steps, seconds, and whether the claims hold. ±
+/// is the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
 /// Returns the same table as text in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);

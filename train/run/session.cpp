@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
@@ -18,9 +17,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
-#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
@@ -35,43 +32,42 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 // A run resumes from its newest checkpoint that it saved and that verifies. Newer ones are renamed,
 // so that the run can write its own.
-void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
+static void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
   const Folder& folder = run.checkpoints();
   std::vector<std::string> said;
   for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (file.step <= step) continue;
     const bool whole = find_damage(file.path).starts_with(file.path + kUnsaved);
-    const char* why = whole ? "is not the file that the run saved" : "is damaged";
     const std::string name = checkpoint_name(file.step);
     std::string kept = name + ".damaged";
     for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);
     folder.rename(name, kept);
-    said.push_back(fmt::format("{} {}; renamed to {}", file.path, why, folder.path_of(kept)));
+    said.push_back(fmt::format("{} {}; renamed to {}", file.path,
+                               whole ? "is not the file that the run saved" : "is damaged",
+                               folder.path_of(kept)));
   }
   if (!said.empty()) console.line(few(said, "\n"));
 }
 
 // "1 head", "2 heads"
-std::string counted(std::size_t count, const char* what) {
+static std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // "all 12 tensors, 3,456 numbers, from FILE, converted to double (SHA-256 0123456789abcdef...)"
-std::string weights_text(const Initialization& found, const Config& config) {
-  const bool is_double = config.train.precision == "double";
+static std::string weights_text(const Initialization& found, const Config& config) {
+  const char* type = config.train.precision == "double" ? "double" : "float";
   const double noise = config.model.init_noise;
-  return fmt::format(
-      "{}{} tensors, {} numbers, from {}{} (SHA-256 {}...){}", found.partial ? "" : "all ",
-      found.tensors, grouped(found.numbers), found.file,
-      found.converted ? is_double ? ", converted to double" : ", converted to float" : "",
-      found.sha256.substr(0, 16), noise > 0 ? fmt::format(", with noise of {}", noise) : "");
+  return fmt::format("{}{} tensors, {} numbers, from {}{} (SHA-256 {}...){}",
+                     found.partial ? "" : "all ", found.tensors, grouped(found.numbers), found.file,
+                     found.converted ? fmt::format(", converted to {}", type) : "",
+                     found.sha256.substr(0, 16),
+                     noise > 0 ? fmt::format(", with noise of {}", noise) : "");
 }
 
-std::string model_text(const ModelConfig& m, std::size_t parameters) {
+static std::string model_text(const ModelConfig& m, std::size_t parameters) {
   std::string detail;
   if (m.kind == "window_mlp") detail = fmt::format(", window {}", m.window);
   if (m.kind == "encoder" || m.kind == "encoder_decoder") detail = ", " + counted(m.heads, "head");
@@ -80,25 +76,25 @@ std::string model_text(const ModelConfig& m, std::size_t parameters) {
 }
 
 template <class T>
-void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
-               const RunDirectory& run) {
+static void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
+                      const RunDirectory& run) {
+  using fmt::format;
+  const TrainConfig& train = config.train;
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const std::optional<Initialization>& initial = trainer.initialization();
   const std::string shortage = thread_shortage();
   std::vector<std::vector<std::string>> rows = {
-      {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
-                           size(Split::train), size(Split::validation), size(Split::test))},
-      {"model", model_text(config.model, trainer.parameters().count())}};
-  if (initial) rows.push_back({"weights", weights_text(*initial, config)});
-  rows.push_back(
-      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
-                                config.optim.lr, config.schedule.name, config.schedule.warmup)});
-  rows.push_back(
-      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-                          config.train.batch * config.train.accumulate,
-                          shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
-                          config.train.seed)});
-  rows.push_back({"directory", run.path()});
+      {"task", format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                      size(Split::train), size(Split::validation), size(Split::test))},
+      {"model", model_text(config.model, trainer.parameters().count())},
+      {"optimizer", format("{}, lr {:g} {}, {} warm-up steps", config.optim.name, config.optim.lr,
+                           config.schedule.name, config.schedule.warmup)},
+      {"run",
+       format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+              train.batch * train.accumulate,
+              shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage, train.seed)},
+      {"directory", run.path()}};
+  if (initial) rows.insert(rows.begin() + 2, {"weights", weights_text(*initial, config)});
   console.line(text_table(rows, {Align::left}, "  "));
   if (!initial || !initial->partial) return;
   for (const std::string& line : lines_of(*initial->partial)) {
@@ -108,35 +104,27 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.line("");
 }
 
-// Trains. An error that ends the run goes into its log, too, with the place of the failed step.
+// Trains. An error that ends the run goes into its log, too.
 template <class T>
-void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
-  const auto log = [&](const std::string& message) {
-    try {
-      run.folder().append("log.txt", failure_line(message));
-    } catch (const IoError& error) {  // not the error that ended the run
-      console.line(error.what());
-    }
-  };
+static void train(Trainer<T>& trainer, RunRecorder<T>& recorder, const RunDirectory& run,
+                  Console& console) try {
+  trainer.run(recorder);
+} catch (const std::exception& error) {
   try {
-    trainer.run(recorder);
-  } catch (const NumericError& error) {
-    const std::string message = error.what() + recorder.failed_step();
-    log(message);
-    throw NumericError(message);
-  } catch (const std::exception& error) {
-    log(error.what());
-    throw;
+    run.folder().append("log.txt", failure_line(error.what()));
+  } catch (const IoError& second) {  // not the error that ended the run
+    console.line(second.what());
   }
+  throw;
 }
 
 // Returns nothing if a signal came during the measurement.
-std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorder,
-                                          Console& console) {
+static std::optional<std::vector<Rule>> rules_of(const Task& task, TrainerHooks& hooks,
+                                                 Console& console) {
   struct Stopped {};
   try {
     const WatchProgress watch([&](const std::string& rule, std::uint64_t done, std::uint64_t rows) {
-      if (recorder.break_off()) throw Stopped();
+      if (hooks.break_off()) throw Stopped();
       console.counting(rule, done, rows, "rows");
     });
     return task.rules();
@@ -146,19 +134,12 @@ std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorde
 }
 
 template <class T>
-Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
-             const SessionOptions& options) {
-  const TaskShape shape = trainer.task().shape();
-  Console console(options.quiet, shape.input == InputKind::image ? "images" : "tokens");
+static Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
+                    const SessionOptions& options) {
+  const bool images = trainer.task().shape().input == InputKind::image;
+  Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
-  const auto look = [&](std::uint64_t step, TensorBoard& board) {
-    trainer.gather_gradients();
-    board.histograms(step, trainer.parameters());
-    trainer.with_evaluated_weights(
-        [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
-  };
-  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console, options,
-                       look);
+  RunRecorder recorder(config, trainer, run, console, options);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
@@ -199,34 +180,32 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 }
 
 // Tells the user why results differ, or why bfloat16 saves no time.
-void tell_about_processor(const Config& config, const Checkpoint* checkpoint, Console& console) {
+static void tell_about_cpu(const Config& config, const Checkpoint* checkpoint, Console& console) {
+  const bool bf16 = config.train.precision == "bf16";
   const std::string before = checkpoint == nullptr ? "" : arithmetic_of(*checkpoint);
-  const std::string now = arithmetic(config.train.precision == "bf16");
-  if (!before.empty() && before != now) {
+  if (const std::string now = arithmetic(bf16); !before.empty() && before != now) {
     console.line(
         fmt::format("saved in the arithmetic {}, continues in {}: results differ in the last bits",
                     before, now));
   }
-  if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
+  if (!bf16 || cpu() >= Cpu::avx512_bf16) return;
   console.line(
       "train.precision is bf16: xgrad emulates products of bfloat16 on this processor; results are "
       "correct and memory is saved, but steps are slower than with float");
 }
 
-// NaN and infinity are detected by their bits, so that compiler flags cannot hide them. A build in
-// which a flag does must not train.
-void need_guard() {
+// A build in which a flag hides NaN and infinity from tests of their bits must not train.
+static void need_guard() {
   const volatile double zero = 0;
   check<Error>(is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-// Trains a run in the directory that open(trainer, console) returns. Before, reads its data and
-// checks that its claims can be judged and that two checkpoints fit on the disk of `place`: the
-// newest one stays until the next is complete.
+// Trains in the directory that open(trainer, console) returns. Before, reads the data, and checks
+// the claims and that `place` has room for two checkpoints: one stays until the next is complete.
 template <class Open>
-Outcome run_session(const Config& config, const Checkpoint* checkpoint, const std::string& place,
-                    SessionOptions options, const Open& open) {
+static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
+                           const std::string& place, SessionOptions options, const Open& open) {
   need_guard();
   if (config.train.threads > 0) set_threads(config.train.threads);
   for (auto& hook : make_hooks(config)) options.hooks.push_back(std::move(hook));
@@ -234,16 +213,15 @@ Outcome run_session(const Config& config, const Checkpoint* checkpoint, const st
     Console console(options.quiet, "");
     std::optional<WatchProgress> watch(
         std::in_place, [&](const auto&... progress) { console.reading(progress...); });
-    const auto trainer =
-        make_trainer_on_all_ranks<T>(config, checkpoint, [&](const Trainer<T>& made) {
-          check_claims(config.expect, made.task());
-          check_room(place, 2 * made.checkpoint_bytes(), "two checkpoints");
-          tell_about_processor(config, checkpoint, console);
-        });
+    const auto trainer = make_trainer_on_all_ranks<T>(config, checkpoint, [&](const auto& made) {
+      check_claims(config.expect, made.task());
+      check_room(place, 2 * made.checkpoint_bytes(), "two checkpoints");
+      tell_about_cpu(config, checkpoint, console);
+    });
     watch.reset();
     const RunDirectory& run = open(*trainer, console);
     if (config.log_digests) {
-      options.hooks.push_back(std::make_shared<DigestLog<T>>(trainer->parameters(), run));
+      options.hooks.push_back(make_digest_log(trainer->parameters(), run));
     }
     Outcome outcome = work(config, *trainer, run, options);
     end_job();
@@ -252,30 +230,30 @@ Outcome run_session(const Config& config, const Checkpoint* checkpoint, const st
 }
 
 // Starts in a new directory, from a checkpoint if there is one.
-Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
-              const SessionOptions& options) {
+static Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
+                     const SessionOptions& options) {
   std::optional<RunDirectory> run;
   const auto create = [&](const auto&, Console&) -> const RunDirectory& {
     run.emplace(RunDirectory::create(config.run_dir, stem));
     publish(run->folder(), "config.toml", to_toml(config));
     return *run;
   };
-  return run_session(config, checkpoint, config.run_dir.empty() ? "runs" : config.run_dir, options,
-                     create);
+  const std::string place = config.run_dir.empty() ? "runs" : config.run_dir;
+  return run_session(config, checkpoint, place, options, create);
 }
 
-void check_changes(const Config& before, const std::string& file, const Config& config,
-                   const std::vector<std::string>& allowed) {
+static void check_changes(const Config& before, const std::string& file, const Config& config,
+                          const std::vector<std::string>& allowed) {
   std::string refused;
   for (const ConfigDifference& difference : differences(before, config)) {
-    if (std::find(allowed.begin(), allowed.end(), difference.key) != allowed.end()) continue;
+    if (detail::contains(allowed, difference.key)) continue;
     refused += "\n  " + to_string(difference) + "   (--allow-change " + difference.key + ")";
   }
   check<ConfigError>(refused.empty(), "the config differs from that of ", file, ":", refused);
 }
 
 // A run without checkpoints starts again from step 0, unless its checkpoints were lost.
-void check_not_lost(const RunDirectory& run) {
+static void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
   // One entry is no proof of a loss: the first checkpoint is listed before it is written.
   const std::size_t lost = listed.size() - listed.count(kListedCertificate);
@@ -283,14 +261,12 @@ void check_not_lost(const RunDirectory& run) {
                          kManifest, " lists ", lost, "; put one back, or start a new run");
 }
 
-bool is_newest(const FoundRun& source) try {
+static bool is_newest(const FoundRun& source) try {
   return fs::equivalent(
       latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved).file, source.file);
 } catch (const NewerFormatError&) {
   return false;  // this xgrad cannot read the newest one
 }
-
-}  // namespace
 
 void add_hook(const PartEntry& part, HookMaker make) {
   detail::add_part("log", part, [](Config& config) -> Options& { return config.hook_options; });
@@ -303,18 +279,14 @@ std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
   std::vector<std::shared_ptr<TrainerHooks>> hooks;
   for (const std::string& name : detail::hooks_in(config.log_hooks)) {
     const auto& [options, make] = detail::added<HookMaker>().at(name);
-    Options own;
-    for (const OptionSpec& option : options) {
-      const auto given = config.hook_options.find(option.name);
-      own[option.name] = given == config.hook_options.end() ? option.fallback : given->second;
+    Options own = defaults(options);
+    for (auto& [key, value] : own) {
+      const auto given = config.hook_options.find(key);
+      if (given != config.hook_options.end()) value = given->second;
     }
     hooks.push_back(make(own));
   }
   return hooks;
-}
-
-bool Outcome::holds() const {
-  return std::ranges::all_of(verdicts, &Verdict::holds);
 }
 
 void check_run_name(const Config& config, const std::string& config_path) {
@@ -322,10 +294,9 @@ void check_run_name(const Config& config, const std::string& config_path) {
   detail::check_named_after(config_path, "runs/" + fs::path(config_path).stem().string());
 }
 
-Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& options) {
-  check_run_name(config, config_path);
-  return start(config, fs::path(config_path).stem().string(), nullptr, options);
+Outcome start_run(const Config& config, const std::string& file, const SessionOptions& options) {
+  check_run_name(config, file);
+  return start(config, fs::path(file).stem().string(), nullptr, options);
 }
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
@@ -337,10 +308,8 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
       run.forget_checkpoints();
     }
     set_aside(run, trainer.step(), console);
-    const bool validated = !trainer.owes_validation();
-    for (const std::string& moved :
-         {run.cut_back("metrics.jsonl", trainer.step(), validated),
-          run.cut_back("timing.jsonl", trainer.step()), run.cut_back(kDigests, trainer.step())}) {
+    for (const char* log : {"metrics.jsonl", "timing.jsonl", kDigests}) {
+      const std::string moved = run.cut_back(log, trainer.step(), !trainer.owes_validation());
       if (moved.empty()) continue;
       console.line(moved);
       run.folder().append("log.txt", moved);
@@ -378,8 +347,7 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   check_changes(before, own ? file : source->file, config, allow_change);
   options.keep_config = !differences(before, config).empty();
   const bool elsewhere =
-      std::any_of(overrides.begin(), overrides.end(),
-                  [](const std::string& override) { return override.starts_with("run.dir="); });
+      std::ranges::any_of(overrides, [](auto& given) { return given.starts_with("run.dir="); });
   check<ConfigError>(!run || !elsewhere, run ? run->path() : "",
                      ": run.dir cannot change when a run continues; give one of its older "
                      "checkpoints to resume that in another directory");

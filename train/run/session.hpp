@@ -1,6 +1,7 @@
 // Session: trains in a run directory, with logs, checkpoints, console, hooks and checks of claims.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,9 +22,8 @@ namespace xgrad {
 /// Makes a hook. `own` holds the values of its keys.
 using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own)>;
 
-/// Adds a hook that runs with its name in log.hooks get. `make` is called once per run; its
-/// keys stand in [log]. Hooks do not change results: a run saves the same
-/// checkpoints with and without them. Throws ConfigError when the name or a key is taken.
+/// Adds a hook that runs with its name in log.hooks get; its keys stand in [log]. Hooks do not
+/// change the checkpoints of a run. Throws ConfigError when the name or a key is taken.
 void add_hook(const PartEntry& part, HookMaker make);
 
 /// Makes the hooks that log.hooks names. Throws ConfigError that names one that does not exist.
@@ -51,13 +51,12 @@ struct Result {
   std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
 };
 
-/// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it
-/// does not know.
+/// Throws ConfigError for a claim about a metric or a ceiling that the task does not have.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
 /// with the best possible result on the validation split (at_token_ceiling and the baseline: on the
-/// test split); nothing if none reaches them. Later validations that miss a claim do not count.
+/// test split); nothing if none reaches them.
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
                                            const std::vector<MetricsRow>& rows, const Task& task,
                                            std::optional<double> baseline = {});
@@ -78,7 +77,7 @@ struct Outcome {
   std::string directory = {};          ///< directory of the run
 
   /// Whether all claims are true.
-  bool holds() const;
+  bool holds() const { return std::ranges::all_of(verdicts, &Verdict::holds); }
 };
 
 /// Options of a session.
@@ -86,27 +85,24 @@ struct SessionOptions {
   bool quiet = false;         ///< shows only results
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
-  /// Hooks of the program: called for every step, evaluation, checkpoint and failed step, after the
-  /// run has logged it. Asked after each step whether to save and stop. Their exceptions end the
-  /// run.
+  /// Hooks of the program, called after the run has logged what they are told. Their exceptions end
+  /// the run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 
-/// Throws ConfigError if start_run() would name the directory of the run after the config's file,
-/// and cannot.
+/// Throws ConfigError if start_run() could not name the run's directory after the config's file.
 void check_run_name(const Config& config, const std::string& config_path);
 
 /// Starts a new run. Finds all errors in the config before it creates the directory.
-Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& options);
+Outcome start_run(const Config& config, const std::string& file, const SessionOptions& options);
 
-/// Resumes a run in its own directory from a checkpoint; without one, starts it again.
+/// Resumes a run in its directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
 /// its directory or that checkpoint. From an older checkpoint, starts a new run in another
-/// directory: run.dir of the overrides, if given. Without any checkpoint, starts the run again.
+/// directory, run.dir of the overrides if given. Without any checkpoint, starts the run again.
 ///
 /// Throws ConfigError when the overrides change a key that `allow_change` does not name, or when
 /// the run's own directory would change; CheckpointError when the checkpoints are damaged or lost;

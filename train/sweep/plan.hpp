@@ -1,11 +1,8 @@
-// The runs of a sweep: combinations of values, their directories and lengths, who does which, and
-// the processes that do them.
+// The runs of a sweep: combinations of values, their directories and lengths.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,17 +19,17 @@ namespace xgrad {
 /// Config keys with one value each, as TOML literals.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// A run of a sweep.
+/// A run of a sweep: its directory, and the keys that tell it from the others.
 struct SweptRun {
-  std::string directory;  ///< its directory
-  Setting setting;        ///< the keys that tell it from the others
+  std::string directory;
+  Setting setting;
 };
 
 /// A setting without the seed. Each round trains it once per seed.
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length
-  std::vector<std::optional<RunHistory>> runs = {};        ///< in this round; those that began
+  std::vector<RunHistory> runs = {};                       ///< in this round; those that began
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
 };
 
@@ -58,9 +55,8 @@ std::vector<std::string> overrides_of(const SweepOptions& options, const Setting
 /// `part` of a number of steps, at least 1.
 std::uint64_t part_of(std::uint64_t steps, double part);
 
-/// The lengths of the rounds of successive halving, as fractions of a run's steps. Each round but
-/// the last keeps the better half of the settings: {1} for one setting, {1/4, 1/2, 1} for three or
-/// four. Jamieson & Talwalkar 2016.
+/// The lengths of the rounds of successive halving, as fractions of a run's steps: {1/4, 1/2, 1}
+/// for three or four settings, as each keeps the better half. Jamieson & Talwalkar 2016.
 std::vector<double> rungs(std::size_t settings);
 
 /// Throws IoError unless two locks of a file in this folder exclude each other, here and on other
@@ -71,44 +67,15 @@ void check_claims_work(const std::string& folder);
 /// "nolock"; empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
+/// Opens the log of a run and locks it; nothing if another process has locked it. The lock is free
+/// when this descriptor and the copies that a child inherits are closed: it ends with the run.
+std::optional<detail::Descriptor> claim(const std::string& log);
+
+/// Starts a program with its output in `file`, that of `log`, which it locks too. Throws IoError.
+pid_t start(const std::string& program, std::vector<std::string> words,
+            const detail::Descriptor& file, const std::string& log);
+
 /// The history of a run; nothing if it has not begun.
 std::optional<RunHistory> history_of(const std::string& directory);
-
-/// Does runs, each in a process of its own: the lock on its log decides which worker does it.
-class SweepQueue {
- public:
-  /// Finished runs need nothing. A worker does not repeat runs that failed elsewhere, either.
-  /// Throws ConfigError if a directory holds a run of another config.
-  SweepQueue(const SweepOptions& options, std::vector<SweptRun> runs);
-  /// Ends processes that an exception leaves running.
-  ~SweepQueue();
-  SweepQueue(const SweepQueue&) = delete;
-
-  /// Starts or resumes the runs, at most `jobs` at a time with so many threads each, until all are
-  /// done. A worker waits for those that others do. Calls `watch` again and again. On a signal,
-  /// passes it on to the processes, and starts no more. Returns the signal, or 0. Throws LockError
-  /// if another process does a run and this is no worker; IoError.
-  int run(std::size_t jobs, std::size_t threads, const std::function<void()>& watch);
-
-  /// The number of runs that are not done and that this process did not start.
-  std::size_t left() const { return left_.size(); }
-  /// The number of runs whose processes run.
-  std::size_t running() const { return running_.size(); }
-
-  /// The directories of runs whose processes have ended, with exit codes; 128 + n after signal n.
-  const std::vector<std::pair<std::string, int>>& ended() const { return ended_; }
-
- private:
-  bool is_done(const SweptRun& run) const;
-  // Starts the next run that nobody does. Returns false if there is none now.
-  bool start_next(std::size_t threads);
-  // Takes note of a process that has ended. Returns false if there is none.
-  bool reap();
-
-  const SweepOptions& options_;
-  std::vector<SweptRun> left_;
-  std::map<pid_t, std::string> running_;  // directories of runs
-  std::vector<std::pair<std::string, int>> ended_;
-};
 
 }  // namespace xgrad

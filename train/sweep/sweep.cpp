@@ -1,25 +1,33 @@
 #include <xgrad/train/sweep/sweep.hpp>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/logs/console.hpp>
-#include <xgrad/train/metrics/estimates.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
+#include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/sweep/plan.hpp>
 
 namespace xgrad {
@@ -65,36 +73,22 @@ std::string csv_of(const Json& objects) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::string text;
-  const auto add_line = [&](const auto& cell_of) {
-    std::vector<std::string> cells;
-    std::transform(names.begin(), names.end(), std::back_inserter(cells), cell_of);
-    text += csv_line(cells) + "\r\n";
-  };
-  add_line([](const std::string& name) { return cell(name); });
+  std::vector<std::string> heads, cells(names.size());
+  for (const std::string& name : names) heads.push_back(cell(name));
+  std::string text = csv_line(heads) + "\r\n";
   for (const Json& object : objects) {
-    add_line(
-        [&](const std::string& name) { return object.contains(name) ? cell(object[name]) : ""; });
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      cells[i] = object.contains(names[i]) ? cell(object[names[i]]) : "";
+    }
+    text += csv_line(cells) + "\r\n";
   }
   return text;
 }
 
-std::optional<double> number_of(const std::optional<RunHistory>& run, const std::string& split,
+std::optional<double> number_of(const RunHistory& run, const std::string& split,
                                 const std::string& metric) {
-  const MetricsRow* row = run ? run->last(split) : nullptr;
+  const MetricsRow* row = run.last(split);
   return row == nullptr ? std::nullopt : row->number(metric);
-}
-
-// The mean over seeds; nothing if a run is unfinished or lacks the metric.
-std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
-                                const std::string& metric) {
-  std::vector<double> values;
-  for (const auto& run : trial.runs) {
-    const auto value = number_of(run, split, metric);
-    if (!value || run->state != RunHistory::State::finished) return std::nullopt;
-    values.push_back(*value);
-  }
-  return student_interval(values);
 }
 
 class Sweep {
@@ -105,6 +99,15 @@ class Sweep {
         plan_(plan_sweep(options)),
         trials_(plan_.trials),
         console_(options.quiet, "") {}
+
+  // Ends processes that an exception leaves running.
+  ~Sweep() {
+    for (const auto& [pid, directory] : running_) ::kill(pid, SIGTERM);
+    for (const auto& [pid, directory] : running_) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    }
+  }
+  Sweep(const Sweep&) = delete;
 
   // With halving, trains in rounds of fewer settings and more steps.
   SweepEnd run() {
@@ -128,31 +131,39 @@ class Sweep {
         trials_, {}, [](const Trial& trial) { return trial.config.train.steps; });
     const auto least = part_of(a->config.train.steps, part),
                most = part_of(b->config.train.steps, part);
-    return least == most ? fmt::format("{} steps\n", least)
-                         : fmt::format("{} to {} steps\n", least, most);
+    return (least == most ? "" : fmt::format("{} to ", least)) + fmt::format("{} steps\n", most);
   }
 
-  // Returns the signal that ended the round, or 0. The queue loads every config first, so that a
-  // wrong one is reported before any run starts.
+  // Returns the signal that ended the round, or 0. Loads every config first, so that a wrong one is
+  // reported before any run starts. Finished runs need nothing. A worker does not repeat runs that
+  // failed elsewhere, either.
   int train(double part) {
-    std::vector<SweptRun> runs;
+    const std::size_t begin = runs_.size();
     for (const Trial& trial : trials_) {
-      for (const SweptRun& run : runs_of(plan_, trial, part)) runs.push_back(run);
+      for (SweptRun& run : runs_of(plan_, trial, part)) runs_.push_back(std::move(run));
     }
-    runs_.insert(runs_.end(), runs.begin(), runs.end());
-    SweepQueue queue(options_, runs);
+    const std::vector<SweptRun> runs(runs_.begin() + std::ptrdiff_t(begin), runs_.end());
+    for (const SweptRun& run : runs) {
+      const Config wanted = load_config(options_.config, overrides_of(options_, run.setting));
+      if (const auto history = history_of(run.directory)) {
+        const auto other = differences(history->config, wanted);
+        check<ConfigError>(other.empty(), run.directory, " is a run of another config (",
+                           other.empty() ? "" : to_string(other[0]), "); choose another --out");
+      }
+      if (!is_done(run)) left_.push_back(run);
+    }
     make_directory(plan_.out);
     if (options_.worker) check_claims_work(plan_.out);
     console_.line(
-        fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out, queue.left()));
-    const int signal = train(queue);
-    const auto& ended = queue.ended();
+        fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out, left_.size()));
+    ended_.clear();
+    const int signal = train_left();
+    const std::size_t did = ended_.size();
     if (options_.worker) {
-      console_.line(
-          fmt::format("this worker did {} run{}", ended.size(), ended.size() == 1 ? "" : "s"));
+      console_.line(fmt::format("this worker did {} run{}", did, did == 1 ? "" : "s"));
     }
     if (signal != 0) return signal;
-    for (const auto& [directory, code] : ended) {
+    for (const auto& [directory, code] : ended_) {
       if (code == 0) continue;
       console_.line(fmt::format("exit code {}: see {}.log", code, directory));
       codes_[directory] = code;
@@ -161,29 +172,101 @@ class Sweep {
     return 0;
   }
 
-  // Shows the progress of a round meanwhile.
-  int train(SweepQueue& queue) {
+  bool is_done(const SweptRun& run) const {
+    const auto history = history_of(run.directory);
+    return history && (history->state == RunHistory::State::finished ||
+                       (options_.worker && history->state == RunHistory::State::failed));
+  }
+
+  // Starts or resumes the runs until all are done, and shows the progress meanwhile. A worker waits
+  // for those that others do. On a signal, passes it on to the processes, and starts no more.
+  // Returns the signal, or 0.
+  int train_left() {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kPause(5), kWait(500);  // for runs of other workers
     const auto cores = std::size_t(threads());
     const std::size_t parallel =
-        std::clamp<std::size_t>(queue.left(), 1, options_.jobs > 0 ? options_.jobs : cores);
-    const auto begin = std::chrono::steady_clock::now();
-    Console::Runs line{.total = queue.left()};
-    std::size_t seen = 0;
-    const int signal = queue.run(parallel, std::max<std::size_t>(1, cores / parallel), [&] {
-      for (; seen < queue.ended().size(); ++seen) {
-        const auto loss = number_of(history_of(queue.ended()[seen].first), "validation", "loss");
-        if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
+        std::clamp<std::size_t>(left_.size(), 1, options_.jobs > 0 ? options_.jobs : cores);
+    const Signals signals;
+    int signal = 0;
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point ask = begin;
+    Console::Runs line{.total = left_.size()};
+    while (!running_.empty() || (signal == 0 && !left_.empty())) {
+      if (signal == 0) {
+        signal = signals.stop();
+        if (signal == 0 && options_.stop && options_.stop()) signal = SIGTERM;
+        for (const auto& [pid, directory] : running_) {
+          if (signal != 0) ::kill(pid, signal);
+        }
       }
-      line.running = queue.running();
-      line.done = line.total - line.running - queue.left();
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (signal == 0 && running_.size() < parallel && Clock::now() >= ask) {
+        if (start_next(std::max<std::size_t>(1, cores / parallel))) continue;
+        ask = Clock::now() + kWait;
+      }
+      if (const auto ended = reap()) {
+        const auto history = history_of(*ended);
+        const auto loss = history ? number_of(*history, "validation", "loss") : std::nullopt;
+        if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
+        continue;
+      }
+      line.running = running_.size();
+      line.done = line.total - line.running - left_.size();
+      const std::chrono::duration<double> spent = Clock::now() - begin;
       if (line.done > 0) {
         line.left = spent.count() * double(line.total - line.done) / double(line.done);
       }
       console_.runs(line);
-    });
+      std::this_thread::sleep_for(kPause);
+    }
     console_.runs({});
     return signal;
+  }
+
+  // Starts the next run that nobody does. Returns false if there is none now. Throws LockError if
+  // another process does a run and this is no worker.
+  bool start_next(std::size_t threads) {
+    for (auto next = left_.begin(); next != left_.end();) {
+      const std::string directory = next->directory, log = directory + ".log";
+      const auto file = claim(log);
+      check<LockError>(file || options_.worker, directory, " is done by another sweep at this ",
+                       "moment; --worker shares the runs with it");
+      if (!file) {
+        ++next;
+        continue;
+      }
+      const SweptRun run = std::move(*next);
+      next = left_.erase(next);
+      if (is_done(run)) continue;  // by another worker, since the last look
+      if (::ftruncate(*file, 0) != 0) detail::fail_io(log, "cannot empty");
+      std::vector<std::string> words = {"resume", directory, "--quiet"};
+      if (!history_of(directory)) {
+        words = overrides_of(options_, run.setting);
+        words.insert(words.begin(), {"train", options_.config, "--quiet"});
+        words.push_back("run.dir=" + to_literal(directory));
+        words.push_back("train.threads=" + std::to_string(threads));
+      }
+      const std::string program = options_.program.empty() ? "/proc/self/exe" : options_.program;
+      running_[start(program, words, *file, log)] = directory;
+      return true;
+    }
+    return false;
+  }
+
+  // Takes note of a process that has ended. Returns the directory of its run; nothing if there is
+  // none.
+  std::optional<std::string> reap() {
+    for (const auto& [pid, directory] : running_) {
+      int status = 0;
+      const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+      check<IoError>(ended >= 0, "cannot wait for a run: ", std::strerror(errno));
+      if (ended == 0) continue;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      ended_.emplace_back(directory, code);
+      running_.erase(pid);
+      return ended_.back().first;
+    }
+    return std::nullopt;
   }
 
   // Reads the results of a round, which other workers may have done too.
@@ -191,7 +274,8 @@ class Sweep {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       Trial& trial = trials_[i / plan_.seeds.size()];
       if (i % plan_.seeds.size() == 0) trial.runs.clear();
-      const auto& run = trial.runs.emplace_back(history_of(runs[i].directory));
+      const auto run = history_of(runs[i].directory);
+      if (run) trial.runs.push_back(*run);
       good_ = good_ && run && run->state == RunHistory::State::finished;
     }
     for (Trial& trial : trials_) {
@@ -199,6 +283,18 @@ class Sweep {
       trial.score = loss ? loss->mean : std::numeric_limits<double>::infinity();
     }
     good_ = good_ && codes_.empty();
+  }
+
+  // The mean over seeds; nothing if a run is unfinished or lacks the metric.
+  std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
+                                  const std::string& metric) const {
+    std::vector<double> values;
+    for (const RunHistory& run : trial.runs) {
+      const auto value = number_of(run, split, metric);
+      if (value && run.state == RunHistory::State::finished) values.push_back(*value);
+    }
+    if (values.size() < plan_.seeds.size()) return std::nullopt;
+    return student_interval(values);
   }
 
   std::string table() const {
@@ -212,22 +308,20 @@ class Sweep {
       for (const auto& [key, value] : trial.setting) row.push_back(value);
       for (const auto& [split, metric] : figures) {
         const auto mean = mean_of(trial, split, metric);
-        row.push_back(
-            !mean ? "failed"
-                  : figure_text(mean->mean, plan_.seeds.size() == 1 ? NAN : mean->half_width));
+        const double error = !mean || plan_.seeds.size() == 1 ? NAN : mean->half_width;
+        row.push_back(!mean ? "failed" : figure_text(mean->mean, error));
       }
     }
-    return text_table(rows) +
-           (plan_.seeds.size() > 1
-                ? fmt::format("mean of {} seeds ± 95 % interval\n", plan_.seeds.size())
-                : "");
+    const std::size_t seeds = plan_.seeds.size();
+    const std::string note = fmt::format("mean of {} seeds ± 95 % interval\n", seeds);
+    return text_table(rows) + (seeds > 1 ? note : "");
   }
 
   // The name of the main metric: the first one after the loss.
   std::string figure() const {
     for (const Trial& trial : trials_) {
-      for (const auto& run : trial.runs) {
-        const MetricsRow* row = run ? run->last("validation") : nullptr;
+      for (const RunHistory& run : trial.runs) {
+        const MetricsRow* row = run.last("validation");
         if (row != nullptr && row->numbers.size() > 2) return row->numbers[2].first;
       }
     }
@@ -237,9 +331,7 @@ class Sweep {
   void report() {
     std::vector<std::string> runs;
     for (const Trial& trial : trials_) {
-      for (const auto& run : trial.runs) {
-        if (run) runs.push_back(run->path);
-      }
+      for (const RunHistory& run : trial.runs) runs.push_back(run.path);
     }
     if (runs.empty() || (options_.worker && is_reported(runs))) return;
     Json results = Json::array();  // of every round
@@ -276,8 +368,12 @@ class Sweep {
   SweepPlan plan_;
   std::vector<Trial>& trials_;
   Console console_;
-  bool good_ = true;                  // whether every run so far succeeded
-  std::vector<SweptRun> runs_;        // of every round so far
+  bool good_ = true;                      // whether every run so far succeeded
+  std::vector<SweptRun> runs_;            // of every round so far
+  std::vector<SweptRun> left_;            // of this round, neither done nor started here
+  std::map<pid_t, std::string> running_;  // directories of runs
+  std::vector<std::pair<std::string, int>>
+      ended_;                         // in this round, with exit codes; 128 + n after signal n
   std::map<std::string, int> codes_;  // exit codes of runs that failed here, by their directories
 };
 

@@ -1,21 +1,20 @@
 #include <xgrad/train/weights/constructed.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <string_view>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 
-/// Sets the parameters of an EncoderModel one by one, by what they connect: feature `from` of a
-/// token to feature `to`. All are 0 at first.
+/// Sets single weights of an EncoderModel by the features that they connect. All are 0 at first.
 class WrittenWeights {
  public:
   WrittenWeights(const ModelConfig& model, const Parameters<double>& parameters)
@@ -79,25 +78,23 @@ namespace {
 constexpr double kSharp = 40;
 
 // An encoder without norms and dropout.
-ModelConfig plain(std::size_t layers, std::size_t width) {
-  ModelConfig model;
-  model.layers = layers;
-  model.width = width;
-  model.heads = 1;
-  model.feedforward = 1;
-  model.dropout = model.attention_dropout = 0;
-  model.norm = "none";
-  model.final_norm = false;
-  model.activation = "relu";
-  return model;
+ModelConfig plain(std::size_t layers, std::size_t width, std::size_t feedforward = 1) {
+  return {.width = width,
+          .heads = 1,
+          .layers = layers,
+          .feedforward = feedforward,
+          .dropout = 0,
+          .attention_dropout = 0,
+          .norm = "none",
+          .final_norm = false,
+          .activation = "relu"};
 }
 
 // Chiang & Cholak 2022, section 3.2, for any number S of symbols. Features: tokens one-hot in
 // 0 ... S - 1, the class token in S, whether a place is the first in S + 1, then whether the first
 // token is each symbol. log_scale keeps the share of the first token at 1/2 for any length.
 ModelConfig first_model(const TaskShape& shape) {
-  ModelConfig model = plain(2, 2 * shape.classes + 2);
-  model.feedforward = shape.classes;
+  ModelConfig model = plain(2, 2 * shape.classes + 2, shape.classes);
   model.log_scale = true;
   model.scale = 1;
   return model;
@@ -105,29 +102,23 @@ ModelConfig first_model(const TaskShape& shape) {
 
 void write_first(const TaskShape& shape, WrittenWeights& w) {
   const std::size_t symbols = shape.classes, cls = symbols, first = symbols + 1;
-  w.class_token(cls) = 1;
-  w.position(1, first) = 1;
+  w.class_token(cls) = w.position(1, first) = 1;
   for (std::size_t s = 0; s < symbols; ++s) {
     const std::size_t found = symbols + 2 + s;
     w.token(s, s) = 1;
     // (x_s + x_first - 1)_+ is 1 for symbol s at the first place.
-    w.hidden(s, s) = w.hidden(first, s) = 1;
+    w.hidden(s, s) = w.hidden(first, s) = w.mlp(s, found) = 1;
     w.hidden_bias(s) = -1;
-    w.mlp(s, found) = 1;
-    w.head(1, 0, w.value, found, s) = 1;
-    w.output(1, 0, s, found) = 1;
-    w.logit(found, s) = 1;
+    w.head(1, 0, w.value, found, s) = w.output(1, 0, s, found) = w.logit(found, s) = 1;
   }
   // The class token looks for the first place.
-  w.head(1, 0, w.query, cls, 0) = 1;
-  w.head(1, 0, w.key, first, 0) = 1;
+  w.head(1, 0, w.query, cls, 0) = w.head(1, 0, w.key, first, 0) = 1;
 }
 
 // Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then what the attention gives
 // of each symbol, then the share of the token's own symbol.
 ModelConfig histogram_model(const TaskShape& shape) {
-  ModelConfig model = plain(1, 2 * shape.vocabulary + 1);
-  model.feedforward = shape.vocabulary;
+  ModelConfig model = plain(1, 2 * shape.vocabulary + 1, shape.vocabulary);
   model.positions = "none";
   model.scale = 1;
   return model;
@@ -137,13 +128,11 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
   const std::size_t symbols = shape.vocabulary, share = 2 * symbols;
   for (std::size_t s = 0; s < symbols; ++s) {
     w.token(s, s) = 1;
-    w.head(0, 0, w.query, s, s) = w.head(0, 0, w.key, s, s) = 1;
-    w.head(0, 0, w.value, s, s) = 1;
+    w.head(0, 0, w.query, s, s) = w.head(0, 0, w.key, s, s) = w.head(0, 0, w.value, s, s) = 1;
     w.output(0, 0, s, symbols + s) = 1;
     // (x_s + a_s - 1)_+ is the share a_s of the token's own symbol, since a_s <= 1.
-    w.hidden(s, s) = w.hidden(symbols + s, s) = 1;
+    w.hidden(s, s) = w.hidden(symbols + s, s) = w.mlp(s, share) = 1;
     w.hidden_bias(s) = -1;
-    w.mlp(s, share) = 1;
   }
   // Among n tokens, c equal ones with score 1, where the others have score 0, have the share
   // r_c = c e / (c e + n - c). The nearest r_c to the share r: -(r - r_c)^2 is linear in r but for
@@ -162,22 +151,18 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
 enum ParityFeature : std::size_t { one = 1, end, index, sign, ones, unit, last, answer };
 
 ModelConfig parity_model(const TaskShape&) {
-  ModelConfig model = plain(2, 10);
+  ModelConfig model = plain(2, 10, 3);
   model.heads = 2;
-  model.feedforward = 3;
   model.positions = "relative_index";
   return model;
 }
 
 void write_parity(const TaskShape&, WrittenWeights& w) {
   w.token(0, 0) = w.token(1, one) = w.class_token(end) = 1;
-  w.position(index, 0) = 1;
-  w.position(sign, 1) = 1;
+  w.position(index, 0) = w.position(sign, 1) = 1;
   // Without queries a head takes the mean: k/n of the k ones, and 1/n of the class token.
-  w.head(0, 0, w.value, one, 0) = 1;
-  w.head(0, 0, w.value, end, 1) = 1;
-  w.output(0, 0, 0, ones) = 1;
-  w.output(0, 0, 1, unit) = 1;
+  w.head(0, 0, w.value, one, 0) = w.head(0, 0, w.value, end, 1) = 1;
+  w.output(0, 0, 0, ones) = w.output(0, 0, 1, unit) = 1;
   // 1/n at place i = k and 0 elsewhere: (k-i-1)_+ - 2 (k-i)_+ + (k-i+1)_+, all over n.
   for (std::size_t h = 0; h < 3; ++h) {
     w.hidden(ones, h) = 1;
@@ -185,12 +170,10 @@ void write_parity(const TaskShape&, WrittenWeights& w) {
     w.hidden(unit, h) = double(h) - 1;
     w.mlp(h, last) = h == 1 ? -2 : 1;
   }
-  // From the class token, one head looks at even places and one at odd ones; place k is odd or
-  // even.
+  // From the class token, one head looks at even places and one at odd ones.
   for (std::size_t head = 0; head < 2; ++head) {
-    w.head(1, head, w.query, end, 0) = 1;
+    w.head(1, head, w.query, end, 0) = w.head(1, head, w.value, last, 0) = 1;
     w.head(1, head, w.key, sign, 0) = head == 0 ? 1 : -1;
-    w.head(1, head, w.value, last, 0) = 1;
     w.output(1, head, 0, answer) = head == 0 ? -1 : 1;
   }
   w.logit(answer, 0) = -0.5;
@@ -205,12 +188,12 @@ ModelConfig reorder_model(const TaskShape& shape) {
   return model;
 }
 
-template <class Source>
-void write_reorder(const TaskShape& shape, WrittenWeights& w, const Source& source) {
+template <bool reversed>
+void write_reorder(const TaskShape& shape, WrittenWeights& w) {
   const std::size_t symbols = shape.vocabulary, length = shape.max_length;
   for (std::size_t i = 0; i < length; ++i) {
     w.position(i, symbols + i) = 1;
-    w.head(0, 0, w.query, symbols + i, source(i)) = kSharp;
+    w.head(0, 0, w.query, symbols + i, reversed ? length - 1 - i : i) = kSharp;
     w.head(0, 0, w.key, symbols + i, i) = 1;
   }
   for (std::size_t symbol = 0; symbol < symbols; ++symbol) {
@@ -223,8 +206,8 @@ void write_reorder(const TaskShape& shape, WrittenWeights& w, const Source& sour
 }
 
 // Keys of [model] that do not change what the weights compute in evaluation.
-constexpr const char* kFree[] = {"preset",    "dropout",     "attention_dropout",
-                                 "init_from", "init_strict", "init_noise"};
+constexpr std::string_view kFree[] = {"preset",    "dropout",     "attention_dropout",
+                                      "init_from", "init_strict", "init_noise"};
 
 void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
                     const ModelConfig& wanted) {
@@ -233,8 +216,7 @@ void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
   right.model = wanted;
   std::vector<std::string> needed;
   for (const detail::ConfigKey& key : detail::config_keys()) {
-    if (key.section != "model") continue;
-    if (std::ranges::find(kFree, key.spec.name) != std::end(kFree)) continue;
+    if (key.section != "model" || std::ranges::count(kFree, key.spec.name) > 0) continue;
     const auto value = key.get(right);
     if (value && value != key.get(given)) {
       needed.push_back(key.name() + " = " + to_literal(*value));
@@ -249,10 +231,7 @@ void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
 const std::vector<ConstructedEncoder>& constructed_encoders() {
   static const std::vector<ConstructedEncoder> encoders = {
       {"copy", "One head attends to the token itself (Weiss et al. 2021).", "length = 16\n",
-       reorder_model,
-       [](const TaskShape& shape, WrittenWeights& w) {
-         write_reorder(shape, w, [](std::size_t i) { return i; });
-       }},
+       reorder_model, write_reorder<false>},
       {"first", "One head attends to the first place, at any length (Chiang & Cholak 2022).",
        "length = 100\nmin_length = 4\n", first_model, write_first},
       {"histogram",
@@ -266,10 +245,7 @@ const std::vector<ConstructedEncoder>& constructed_encoders() {
       {"reverse",
        "One head attends to the place counted from the end; for one length (Weiss et "
        "al. 2021).",
-       "length = 16\n", reorder_model,
-       [](const TaskShape& shape, WrittenWeights& w) {
-         write_reorder(shape, w, [last = shape.max_length - 1](std::size_t i) { return last - i; });
-       }},
+       "length = 16\n", reorder_model, write_reorder<true>},
   };
   return encoders;
 }

@@ -1,5 +1,4 @@
-// Encoders whose weights are written down instead of trained. docs/constructed-encoders.md explains
-// them.
+// Encoders whose weights are written down instead of trained (docs/constructed-encoders.md).
 #pragma once
 
 #include <string>
@@ -37,13 +36,12 @@ inline constexpr const char* kConstructed = "constructed:";
 std::vector<NamedTensor> constructed_weights(const ConstructedEncoder& encoder,
                                              const ModelConfig& model, const TaskShape& shape);
 
-/// Adds normal noise of this standard deviation to every number. Draws it from `seed` and the name
-/// of each tensor.
+/// Adds normal noise of this standard deviation, drawn from `seed` and the name of each tensor.
 void add_noise(std::vector<NamedTensor>& weights, double deviation, std::uint64_t seed);
 
-/// Returns a checkpoint of step 0 that holds the encoder, in double precision. `overrides` set keys
-/// of its task and [train] seed, as in "task.length=100". Adds noise of this standard deviation,
-/// which depends on train.seed. Throws ConfigError for other keys and wrong values.
+/// Returns a checkpoint of step 0 that holds the encoder, in double precision, with noise of this
+/// standard deviation. `overrides` set keys of its task and train.seed, as in "task.length=100".
+/// Throws ConfigError for other keys and wrong values.
 Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::string>& overrides,
                      double noise = 0);
 

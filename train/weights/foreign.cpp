@@ -1,6 +1,7 @@
 #include <xgrad/train/weights/foreign.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
@@ -11,12 +12,10 @@
 
 namespace xgrad {
 
-namespace {
-
 constexpr std::uint64_t kMostBytes = std::uint64_t(4) << 30;  // of a file
 constexpr std::size_t kMemory = std::size_t(96) << 20;        // memory of the readers themselves
 
-WeightFile from_foreign_hdf5(std::string_view bytes) {
+static WeightFile from_foreign_hdf5(std::string_view bytes) {
   WeightFile weights;
   for (const std::string& path : list_hdf5_datasets(bytes)) {
     if (path.starts_with("trainer/") || path.starts_with("optimizer/")) continue;
@@ -27,39 +26,32 @@ WeightFile from_foreign_hdf5(std::string_view bytes) {
   return weights;
 }
 
-struct Format {
-  const char* name;
-  WeightFile (*read)(std::string_view bytes);
-};
-const Format kFormats[] = {
+// Names of formats, and their readers.
+constexpr std::pair<const char*, WeightFile (*)(std::string_view bytes)> kFormats[] = {
     {"safetensors", from_safetensors}, {"npz", from_npz}, {"hdf5", from_foreign_hdf5}};
-
-}  // namespace
 
 std::string do_foreign_work(const NamedWork& named) {
   if (named.name == kHdf5Work) return do_hdf5_work(named);
-  const auto format = std::ranges::find(kFormats, named.name, &Format::name);
+  const auto format = std::ranges::find(kFormats, named.name, [](auto& f) { return f.first; });
   check<ConfigError>(format != std::end(kFormats), "there is no import format ", named.name);
-  return to_safetensors({format->read(named.bytes).tensors});
+  return to_safetensors({format->second(named.bytes).tensors});
 }
 
 std::vector<std::string> foreign_formats() {
   std::vector<std::string> names;
-  for (const Format& format : kFormats) names.emplace_back(format.name);
+  for (const auto& [name, read] : kFormats) names.emplace_back(name);
   return names;
 }
 
-// The file is mapped: the child reads its header or directory first, and no more of a file that is
-// of another format.
+// The file is mapped: the child reads no more than the start of one of another format.
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected) try {
   const std::uint64_t size = format == "hdf5" ? hdf5_size(file) : file.size();
   check<FormatError>(size <= kMostBytes, "has ", size, " bytes, must have at most ", kMostBytes);
   const Mapping mapping(file.descriptor(), size, file.path());
   const std::size_t most = kMemory + 4 * (expected * sizeof(double) + size);
-  const Isolated answer =
-      run_isolated({format, mapping.bytes(), file.descriptor()}, do_foreign_work,
-                   {.memory = most, .result = most, .seconds = seconds_for(size)});
+  const auto answer = run_isolated({format, mapping.bytes(), file.descriptor()}, do_foreign_work,
+                                   {.memory = most, .result = most, .seconds = seconds_for(size)});
   check<FormatError>(answer.done, answer.text);
   check<IoError>(!file.has_changed(), file.path(), ": changed while it was read");
   // The answer comes from a process that may be compromised; from_safetensors() trusts no input.

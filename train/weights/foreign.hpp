@@ -15,11 +15,11 @@ struct NamedWork;
 /// The known formats: "safetensors", "npz" and "hdf5".
 std::vector<std::string> foreign_formats();
 
-/// Reads the tensors of a file in one of these formats, of up to 4 GiB. A child process does the
-/// work: it can open no files, and uses little more memory than the file and `expected` numbers
-/// need. In HDF5 every dataset is a tensor, in any groups: /encoder.layers.0.norm1/weight,
+/// Reads the tensors of a file in one of these formats, of up to 4 GiB, in a child process that can
+/// open no files and uses little more memory than the file and `expected` numbers need. In HDF5
+/// every dataset outside of /trainer and /optimizer is a tensor: /encoder.layers.0.norm1/weight,
 /// /encoder/layers/0/norm1/weight and a dataset of that full name are all
-/// encoder.layers.0.norm1.weight. The groups /trainer and /optimizer hold no weights.
+/// encoder.layers.0.norm1.weight.
 ///
 /// Throws IoError if no process can be started; CheckpointError, with the path, if the file is
 /// malformed or a tensor is not float32 or float64 or contains NaN or infinity.

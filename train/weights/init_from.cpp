@@ -4,7 +4,6 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
@@ -16,63 +15,56 @@
 
 namespace xgrad {
 
-namespace {
+// The rows of a tensor in the file that a parameter takes its values from, as pairs (row of the
+// file, row of the model), without any the whole tensor; and why nothing is taken, if so.
+using Rows = std::vector<std::pair<std::size_t, std::size_t>>;
+using Match = std::pair<Rows, std::string>;
 
-/// The rows of a tensor in the file that a parameter takes its values from.
-struct Match {
-  /// Pairs (row of the file, row of the model); empty: the whole tensor.
-  std::vector<std::pair<std::size_t, std::size_t>> rows = {};
-  std::string misfit = {};  ///< why nothing is taken; empty if something is
-};
-
-bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+static bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return !a.empty() && !b.empty() && a != b;
 }
 
-Match match_words(const std::vector<std::string>& theirs, const std::vector<std::string>& ours) {
+static Match match_words(const std::vector<std::string>& theirs,
+                         const std::vector<std::string>& ours) {
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < theirs.size(); ++i) places.emplace(theirs[i], i);
-  Match match;
+  Rows rows;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const auto found = places.find(ours[i]);
-    if (found != places.end()) match.rows.emplace_back(found->second, i);
+    if (found != places.end()) rows.emplace_back(found->second, i);
   }
-  if (match.rows.empty()) match.misfit = "the model and the file have no words in common";
-  return match;
+  return {rows, rows.empty() ? "the model and the file have no words in common" : ""};
 }
 
-Match match(const std::string& name, const Shape& theirs, const Shape& ours, const IdNames& from,
-            const IdNames& to) {
-  const bool words = name == "embedding.token.weight" && differ(from.tokens, to.tokens);
-  if (words && theirs.size() == 2 && theirs[0] == from.tokens.size() && theirs[1] == ours[1]) {
-    return match_words(from.tokens, to.tokens);
+static Match match(const std::string& name, const Shape& theirs, const Shape& ours,
+                   const TaskShape& from, const TaskShape& to) {
+  const bool words = differ(from.token_names, to.token_names);
+  if (words && name == "embedding.token.weight" && theirs.size() == 2 &&
+      theirs[0] == from.token_names.size() && theirs[1] == ours[1]) {
+    return match_words(from.token_names, to.token_names);
   }
-  if (theirs != ours) {
-    return {{}, "the file has " + to_string(theirs) + ", the model " + to_string(ours)};
-  }
-  if (name == "embedding.one_hot.weight" && differ(from.tokens, to.tokens)) {
-    return {{}, "the file has other words"};
-  }
-  if (name.starts_with("head.") && differ(from.classes, to.classes)) {
-    return {{}, "the file has other classes"};
-  }
-  return {};
+  const bool classes = name.starts_with("head.") && differ(from.class_names, to.class_names);
+  return {{},
+          theirs != ours ? "the file has " + to_string(theirs) + ", the model " + to_string(ours)
+          : words && name == "embedding.one_hot.weight" ? "the file has other words"
+          : classes                                     ? "the file has other classes"
+                                                        : ""};
 }
 
-std::string line(const std::string& what, const std::vector<std::string>& names) {
+static std::string line(const std::string& what, const std::vector<std::string>& names) {
   return what + ": " + std::to_string(names.size()) + (names.empty() ? "" : ": ") + joined(names);
 }
 
 // A constructed encoder as the file that `xgrad construct` would write of it, without its config.
-SavedCheckpoint constructed(const std::string& name, const ModelConfig& config,
-                            const TaskShape& shape) {
+static SavedCheckpoint constructed(const std::string& name, const ModelConfig& m,
+                                   const TaskShape& shape) {
   SavedCheckpoint weights;
-  weights.parameters = constructed_weights(find_constructed_encoder(name), config, shape);
+  weights.parameters = constructed_weights(find_constructed_encoder(name), m, shape);
   weights.sha256 = to_hdf5_file(weights).sha256;
   return weights;
 }
 
-SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
+static SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
   const InputFile file(path);
   const std::string start = file.read(0, std::min<std::uint64_t>(file.size(), 8));
   SavedCheckpoint weights;
@@ -80,23 +72,19 @@ SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
     weights = load_checkpoint(path);
     static_cast<Checkpoint&>(weights) = weights_of(weights);
   } else {
-    weights.parameters =
-        read_foreign(file, start.starts_with("PK") ? "npz" : "safetensors", expected);
+    const char* format = start.starts_with("PK") ? "npz" : "safetensors";
+    weights.parameters = read_foreign(file, format, expected);
     weights.sha256 = to_hex(sha256(file, file.size()));
   }
   return weights;
 }
 
-// Names of a task that learns its own vocabulary. Other tasks of one name share their names, so
-// these need no comparison.
-IdNames names_of(const Checkpoint& weights, const std::string& path) {
+// The shape of a task that learns its own vocabulary. Other tasks of one name share their names.
+static TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
-  const TaskShape shape = make_task(config, &weights)->shape();
-  return {shape.token_names, shape.class_names};
+  return make_task(config, &weights)->shape();
 }
-
-}  // namespace
 
 std::vector<std::string> lines_of(const PartialFit& fit) {
   return {line("taken from the file", fit.taken), line("missing in the file", fit.missing),
@@ -104,13 +92,13 @@ std::vector<std::string> lines_of(const PartialFit& fit) {
 }
 
 template <class T>
-PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdNames& theirs,
+PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,
-                           const IdNames& ours) {
+                           const TaskShape& ours) {
   std::map<std::string, const NamedTensor*> unclaimed;
   for (const NamedTensor& t : weights) unclaimed.emplace(t.name, &t);
   PartialFit fit;
-  std::vector<std::pair<const NamedTensor*, Match>> taken;
+  std::vector<std::pair<const NamedTensor*, Rows>> taken;
   std::string large;
   for (const Parameter<T>& p : parameters) {
     const auto found = unclaimed.extract(p.name);
@@ -120,27 +108,25 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     }
     const NamedTensor& tensor = *found.mapped();
     const Shape& shape = p.value().shape();
-    const Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
-    if (!matched.misfit.empty()) {
-      fit.misfits.push_back(p.name + " (" + matched.misfit + ")");
+    auto [matched, misfit] = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
+    if (!misfit.empty()) {
+      fit.misfits.push_back(p.name + " (" + misfit + ")");
       continue;
     }
-    const std::size_t rows = matched.rows.size();
+    const std::size_t rows = matched.size();
     const std::string part =
         " (the rows of " + std::to_string(rows) + " words of " + std::to_string(shape[0]) + ")";
     fit.taken.push_back(p.name + (rows > 0 ? part : ""));
     fit.numbers += rows > 0 ? rows * shape.back() : p.value().size();
     large += too_large<T>(tensor);
-    taken.emplace_back(&tensor, matched);
+    taken.emplace_back(&tensor, std::move(matched));
   }
   for (const auto& [name, tensor] : unclaimed) fit.unused.push_back(name);
-  if (taken.empty()) {
-    for (const std::string& text : lines_of(fit)) large += "\n  " + text;
-  }
+  if (taken.empty()) large = "\n  " + joined(lines_of(fit), "\n  ");
   check<CheckpointError>(large.empty(), origin, " does not fit the model:", large);
-  for (const auto& [tensor, matched] : taken) {
+  for (const auto& [tensor, rows] : taken) {
     Tensor<T>& to = parameters.at(tensor->name).mutable_value();
-    const auto copy = [&, &rows = matched.rows](const auto& from) {
+    const auto copy = [&, &rows = rows](const auto& from) {
       if (rows.empty()) std::copy_n(from.data(), from.size(), to.data());
       const std::size_t width = to.shape().back();
       for (const auto& [row, place] : rows) {
@@ -167,8 +153,7 @@ Initialization initialize(const Config& config, const TaskShape& shape,
   if (model.init_strict) {
     restore_weights(weights, path, parameters);
   } else {
-    found.partial = restore_fitting(weights, names_of(file, path), path, parameters,
-                                    {shape.token_names, shape.class_names});
+    found.partial = restore_fitting(weights, names_of(file, path), path, parameters, shape);
     found.tensors = found.partial->taken.size();
     found.numbers = found.partial->numbers;
   }
@@ -180,9 +165,9 @@ Initialization initialize(const Config& config, const TaskShape& shape,
   return found;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                     \
-  template PartialFit restore_fitting(const std::vector<NamedTensor>&, const IdNames&,           \
-                                      const std::string&, const Parameters<T>&, const IdNames&); \
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template PartialFit restore_fitting(const std::vector<NamedTensor>&, const TaskShape&,           \
+                                      const std::string&, const Parameters<T>&, const TaskShape&); \
   template Initialization initialize(const Config&, const TaskShape&, const Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

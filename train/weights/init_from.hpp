@@ -12,13 +12,7 @@
 
 namespace xgrad {
 
-/// Names of ids, indexed by id; empty if unknown.
-struct IdNames {
-  std::vector<std::string> tokens = {};   ///< names of input tokens
-  std::vector<std::string> classes = {};  ///< names of output classes
-};
-
-/// The outcome for each parameter and each tensor of the file.
+/// The outcome for each parameter and tensor.
 struct PartialFit {
   std::vector<std::string> taken = {};    ///< parameters taken from the file
   std::vector<std::string> missing = {};  ///< parameters missing in the file
@@ -33,14 +27,14 @@ std::vector<std::string> lines_of(const PartialFit& fit);
 /// Overwrites the parameters for which `weights` has a tensor of the same shape, converting float
 /// and double to T. Leaves the others unchanged.
 ///
-/// If both `theirs` and `ours` are known, ids may differ. Then embedding.token.weight takes the
-/// rows of the words that both have, and a head for other classes does not fit. Throws
-/// CheckpointError, which starts with `origin`, and changes nothing if no tensor fits or a number
-/// is too large for T.
+/// If the names of ids in both `theirs` and `ours` are known, ids may differ. Then
+/// embedding.token.weight takes the rows of the words that both have, and a head for other classes
+/// does not fit. Throws CheckpointError, which starts with `origin`, and changes nothing if no
+/// tensor fits or a number is too large for T.
 template <class T>
-PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdNames& theirs,
+PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,
-                           const IdNames& ours);
+                           const TaskShape& ours);
 
 /// The weights that a model took from a file.
 struct Initialization {
@@ -53,13 +47,11 @@ struct Initialization {
 };
 
 /// Overwrites a model's parameters with the weights in the safetensors file, npz archive or
-/// checkpoint that [model] init_from names, or with those of the constructed encoder that it names.
-/// Converts float and double to the model's type. Before that it adds the noise of init_noise, as
-/// add_noise() does with [train] seed.
-/// Throws IoError; CheckpointError, with nothing changed, if the file is in another format, is
-/// damaged or does not fit, which lists every parameter that is missing, unexpected or of another
-/// shape. Without init_strict it takes the weights that fit, as restore_fitting() does. The
-/// checkpoint of a task with its own vocabulary provides the names of its ids.
+/// checkpoint that [model] init_from names, or of the constructed encoder that it names, plus the
+/// noise of init_noise, converted to the model's type. Throws IoError; CheckpointError, with
+/// nothing changed, if the file is in another format, is damaged or does not fit, which lists every
+/// parameter that is missing, unexpected or of another shape. Without init_strict it takes the
+/// weights that fit, as restore_fitting() does, with the names of ids in a checkpoint.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

@@ -166,11 +166,8 @@ class BlockedProduct {
         steps_(divide_up(x_.k, K * kTileSteps<Isa>) * kTileSteps<Isa>) {}
 
   void run() const {
-    if (x_.m == 0) {
-      for_blocks([&](const BlockOfB& block) { pack_block(block); });
-    } else {
-      for_blocks([&](const BlockOfB& block) { multiply_block(block); });
-    }
+    for_blocks(
+        [&](const BlockOfB& block) { x_.m == 0 ? pack_block(block) : multiply_block(block); });
   }
 
  private:

@@ -9,17 +9,18 @@ namespace xgrad::detail {
 // Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
 constexpr std::size_t kPackRows = 96;
 
-/// Shuffles that take one instruction. A group is 128 bits; a unit is `Unit` lanes.
+/// Shuffles of two vectors, each in two instructions. A group is 128 bits.
 template <class Isa, class T>
 struct Shuffle {
   static constexpr int kLanes = int(Simd<Isa, T>::kLanes);
   static constexpr int kGroup = 16 / sizeof(T);
   using Vec = typename Simd<Isa, T>::Vec;
 
-  /// Interleaves units of a and b from the lower or upper half of each group.
+  /// Interleaves units of `Unit` lanes: those of the lower half of each group become a, those of
+  /// the upper half b.
   template <int Unit>
-  static Vec zip(Vec a, Vec b, bool upper) {
-    return pick(a, b, [=](int lane) {
+  [[gnu::always_inline]] static void zip(Vec& a, Vec& b) {
+    replace(a, b, [](int lane, bool upper) {
       const int unit = lane % kGroup / Unit;  // even ones come from a, odd ones from b
       const int from =
           lane / kGroup * kGroup + (upper ? kGroup / 2 : 0) + unit / 2 * Unit + lane % Unit;
@@ -27,9 +28,9 @@ struct Shuffle {
     });
   }
 
-  /// The even or odd groups of a, then those of b.
-  static Vec every_other_group(Vec a, Vec b, bool odd) {
-    return pick(a, b, [=](int lane) {
+  /// The even groups of a, then of b, become a; the odd ones b.
+  [[gnu::always_inline]] static void sort_groups(Vec& a, Vec& b) {
+    replace(a, b, [](int lane, bool odd) {
       const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);
       const int from = group * kGroup + lane % kGroup;
       return lane < kLanes / 2 ? from : kLanes + from;
@@ -38,13 +39,18 @@ struct Shuffle {
 
  private:
   template <class Source>
-  static Vec pick(Vec a, Vec b, const Source& source) {
+  [[gnu::always_inline]] static void replace(Vec& a, Vec& b, const Source& source) {
     typedef std::conditional_t<sizeof(T) == 4, int, long> Index;
     typedef Index Lanes __attribute__((vector_size(Isa::kBytes)));
-    Lanes lanes = {};
+    Lanes first = {}, second = {};
 #pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = source(lane);
-    return shuffle(a, b, lanes);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      first[lane] = source(lane, false);
+      second[lane] = source(lane, true);
+    }
+    const Vec before = a;
+    a = shuffle(before, b, first);
+    b = shuffle(before, b, second);
   }
 };
 
@@ -52,41 +58,28 @@ struct Shuffle {
 template <class Isa, class T>
 [[gnu::always_inline]] inline void transpose_square(typename Simd<Isa, T>::Vec* rows) {
   using S = Shuffle<Isa, T>;
-  using Vec = typename S::Vec;
   constexpr int G = S::kGroup, L = S::kLanes;
 #pragma GCC unroll 16
   for (int i = 0; i < L; i += G) {  // within groups: squares of G x G
-    Vec* r = rows + i;
-    if constexpr (G == 2) {
-      const Vec a = r[0], b = r[1];
-      r[0] = S::template zip<1>(a, b, false);
-      r[1] = S::template zip<1>(a, b, true);
-    } else {
-      const Vec a = S::template zip<1>(r[0], r[1], false), b = S::template zip<1>(r[0], r[1], true);
-      const Vec c = S::template zip<1>(r[2], r[3], false), d = S::template zip<1>(r[2], r[3], true);
-      r[0] = S::template zip<2>(a, c, false);
-      r[1] = S::template zip<2>(a, c, true);
-      r[2] = S::template zip<2>(b, d, false);
-      r[3] = S::template zip<2>(b, d, true);
+    auto* r = rows + i;
+    S::template zip<1>(r[0], r[1]);
+    if constexpr (G == 4) {
+      S::template zip<1>(r[2], r[3]);
+      S::template zip<2>(r[0], r[2]);
+      S::template zip<2>(r[1], r[3]);
+      const auto second = r[1];
+      r[1] = r[2];
+      r[2] = second;
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < G;
-       ++i) {  // then transposes the groups, if there are 2 or 4, as single elements
-    Vec* r = rows + i;
-    if constexpr (L / G == 2) {
-      const Vec a = r[0], b = r[G];
-      r[0] = S::every_other_group(a, b, false);
-      r[G] = S::every_other_group(a, b, true);
-    } else if constexpr (L / G == 4) {
-      const Vec a = S::every_other_group(r[0], r[G], false),
-                b = S::every_other_group(r[0], r[G], true);
-      const Vec c = S::every_other_group(r[2 * G], r[3 * G], false);
-      const Vec d = S::every_other_group(r[2 * G], r[3 * G], true);
-      r[0] = S::every_other_group(a, c, false);
-      r[G] = S::every_other_group(b, d, false);
-      r[2 * G] = S::every_other_group(a, c, true);
-      r[3 * G] = S::every_other_group(b, d, true);
+  for (int i = 0; i < G; ++i) {  // the groups, as single elements, if there are 2 or 4 of them
+    auto* r = rows + i;
+    if constexpr (L / G > 1) S::sort_groups(r[0], r[G]);
+    if constexpr (L / G == 4) {
+      S::sort_groups(r[2 * G], r[3 * G]);
+      S::sort_groups(r[0], r[2 * G]);
+      S::sort_groups(r[G], r[3 * G]);
     }
   }
 }

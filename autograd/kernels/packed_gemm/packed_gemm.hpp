@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 
 namespace xgrad::detail {
@@ -55,34 +55,27 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
-/// Classes of processors, by the bytes of their vectors. The kernel of Baseline runs on every one:
-/// SSE2 on x86-64, NEON on ARM64, and 16-byte vectors on other architectures. AVX has no fused
-/// multiply-add, so Avx gives the same bits as Baseline, at more than twice the speed.
-struct Baseline {
-  static constexpr std::size_t kBytes = 16;
+/// A class of processors, by the bytes of its vectors.
+template <std::size_t bytes>
+struct Vectors {
+  static constexpr std::size_t kBytes = bytes;
 };
-struct Avx {
-  static constexpr std::size_t kBytes = 32;
-};
-struct Avx2 {
-  static constexpr std::size_t kBytes = 32;
-};
-struct Avx512 {
-  static constexpr std::size_t kBytes = 64;
-};
+/// The kernel of Baseline runs on every processor: SSE2 on x86-64, NEON on ARM64, and 16-byte
+/// vectors on other architectures. AVX has no fused multiply-add, so Avx gives the same bits as
+/// Baseline, at more than twice the speed.
+struct Baseline : Vectors<16> {};
+struct Avx : Vectors<32> {};
+struct Avx2 : Vectors<32> {};
+struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
 /// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
 /// addition rounds once, so the bits are those of Avx512, but it takes subnormal numbers for 0.
-struct Avx512Bf16 {
-  static constexpr std::size_t kBytes = 64;
-};
+struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
 /// and odd ones apart, before it adds them, and takes subnormal numbers for 0, so its bits differ
 /// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
 /// cpu() has returned Cpu::amx.
-struct Amx {
-  static constexpr std::size_t kBytes = 64;
-};
+struct Amx : Vectors<64> {};
 
 /// The kernel of a class. A source each instantiates it, compiled for that class.
 template <class Isa, class T, class In = T>

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
 namespace xgrad::detail {
@@ -69,14 +69,10 @@ struct Simd {
   /// Loads the first `count` < kLanes elements, and zeros. Reads no memory beyond them.
   static Vec load_part(const T* from, std::size_t count) {
 #if defined(__x86_64__)
-    if constexpr (Isa::kBytes == 64 && kFloat) {
-      return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
-    } else if constexpr (Isa::kBytes == 64) {
-      return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
-    } else if constexpr (std::is_same_v<Isa, Avx2> && kFloat) {
-      return _mm256_maskload_ps(from, mask(count));
+    if constexpr (Isa::kBytes == 64) {
+      return Vec(_mm512_maskz_loadu_ps(mask(count), from));
     } else if constexpr (std::is_same_v<Isa, Avx2>) {
-      return _mm256_maskload_pd(from, mask(count));
+      return Vec(_mm256_maskload_ps(reinterpret_cast<const float*>(from), mask(count)));
     }
 #endif
     Vec v = {};
@@ -90,14 +86,10 @@ struct Simd {
   /// Stores the first `count` < kLanes elements. Touches no memory beyond them.
   static void store_part(T* to, Vec v, std::size_t count) {
 #if defined(__x86_64__)
-    if constexpr (Isa::kBytes == 64 && kFloat) {
-      return _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
-    } else if constexpr (Isa::kBytes == 64) {
-      return _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
-    } else if constexpr (std::is_same_v<Isa, Avx2> && kFloat) {
-      return _mm256_maskstore_ps(to, mask(count), v);
+    if constexpr (Isa::kBytes == 64) {
+      return _mm512_mask_storeu_ps(to, mask(count), __m512(v));
     } else if constexpr (std::is_same_v<Isa, Avx2>) {
-      return _mm256_maskstore_pd(to, mask(count), v);
+      return _mm256_maskstore_ps(reinterpret_cast<float*>(to), mask(count), __m256(v));
     }
 #endif
 #pragma GCC unroll 8
@@ -108,13 +100,14 @@ struct Simd {
 
 #if defined(__x86_64__)
  private:
-  // All ones in the first `count` elements, for AVX2.
-  static __m256i mask(std::size_t count) {
-    if constexpr (kFloat) {
-      return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)),
-                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  // Selects the first `count` elements, in words of 32 bits.
+  static auto mask(std::size_t count) {
+    const std::size_t words = count * (sizeof(T) / 4);
+    if constexpr (Isa::kBytes == 64) {
+      return __mmask16((1u << words) - 1);
     } else {
-      return _mm256_cmpgt_epi64(_mm256_set1_epi64x(long(count)), _mm256_setr_epi64x(0, 1, 2, 3));
+      return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(words)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     }
   }
 #endif

@@ -10,7 +10,6 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/row_task.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -45,8 +44,7 @@ using Owners = std::unordered_map<std::string, std::size_t>;  // language of eac
 /// Adds the words of a list in lower case. Returns a hash of the file.
 std::uint64_t add_list(const std::string& folder, std::size_t language, Owners& owners) {
   const std::string path = (std::filesystem::path(folder) / kLanguages[language].file).string();
-  check_exists(path, kLanguages[language].package);
-  const std::string bytes = read_bytes(path);
+  const std::string bytes = read_bytes(path, kLanguages[language].package);
   const std::size_t wrong = invalid_utf8(bytes);
   check<DataError>(wrong == std::string::npos, path, ": byte ", wrong + 1, " is not UTF-8");
   for_each_line(bytes, [&](std::string_view line, std::size_t) {

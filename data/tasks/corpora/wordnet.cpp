@@ -38,8 +38,7 @@ static Table read(const std::string& folder, bool all) {
   Table table{.file = folder, .columns = {"definition", "class"}};
   for (const char* name : {"data.noun", "data.verb", "data.adj", "data.adv"}) {
     const std::string path = (std::filesystem::path(folder) / name).string();
-    check_exists(path, "wordnet-base");
-    const std::string bytes = read_bytes(path);
+    const std::string bytes = read_bytes(path, "wordnet-base");
     table.fingerprint = stable_hash(bytes, table.fingerprint);
     for_each_line(bytes, [&](std::string_view line, std::size_t number) {
       if (line.starts_with("  ")) return;  // the license at the start of each file

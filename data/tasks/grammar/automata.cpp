@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -124,130 +124,112 @@ void draw_list(const Rng& rng, std::size_t depth, std::size_t most, Tokens& ids)
 
 }  // namespace
 
-TaskEntry tomita_task() {
-  const auto describe = [](const Options& options) {
-    const Automaton& automaton = kLanguages[get_int(options, "language") - 1];
-    Synthetic task;
-    task.shape.vocabulary = 2;
-    task.shape.class_names = {"no", "yes"};
-    draw_lengths(task, Lengths(options), [&automaton](const Rng& rng, std::size_t length) {
-      return Example{.ids = draw_word(automaton, rng, length)};
-    });
-    task.solve = [&automaton](Tokens ids) {
-      int state = 0;
-      for (std::int32_t& id : ids) id = automaton.accepts[state = automaton.next[state][id]];
-      return ids;
-    };
-    return task;
-  };
-  OptionSpec language{"language", 4,
-                      "1: only 1s; 2: repeated 10; 3: no odd run of 1s right before an odd run of "
-                      "0s; 4: no 000; 5: evenly many 0s and evenly many 1s; 6: as many 0s as 1s, "
-                      "modulo 3; 7: 0s, 1s, 0s, then 1s.",
-                      1, 7};
-  return synthetic_task(
-      {.name = "tomita",
-       .summary = "For each prefix, say whether it is a word of one of Tomita's seven languages.",
-       .options = length_options(16, {std::move(language)}),
-       .needs = "Positions and two layers for 1, 2, 4 and 7; the others count modulo 2 or 3, which "
-                "is hard.",
-       .theory = "needs positions and depth: languages 1, 2, 4 and 7 are star-free, which masked "
-                 "hard attention recognises (Yang, Chiang and Angluin 2024, arXiv:2310.13897); 3, "
-                 "5 and 6 count modulo 2 or 3 and are not learnable beyond the lengths seen in "
-                 "training (Bhattamishra et al. 2020)",
-       .source = "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
-      describe);
-}
-
-TaskEntry cycle_navigation_task() {
-  const auto describe = [](const Options& options) {
-    constexpr std::int32_t kPlaces = 5;
-    const auto last_place = [](const Tokens& ids) {
-      constexpr std::int32_t kSteps[] = {0, 1, kPlaces - 1};  // stay, go on, go back
-      std::int32_t place = 0;
-      for (const std::int32_t id : ids) place = (place + kSteps[id]) % kPlaces;
-      return Tokens{place};
-    };
-    Synthetic task = one_target(uniform_tokens(options, last_place, 3));
-    task.shape.token_names = {"stay", "on", "back"};
-    task.shape.classes = kPlaces;
-    return task;
-  };
-  return synthetic_task({.name = "cycle_navigation",
-                         .summary = "Follow steps on a circle of five places; say where they end.",
-                         .options = length_options(),
-                         .needs = "No positions and two layers; training finds the rule for short "
-                                  "lengths only, since it is a sum modulo 5.",
-                         .theory = "not learnable: sums modulo 5 over a sequence; encoders learn "
-                                   "shortcuts for the lengths seen in training (Liu et al. 2023, "
-                                   "arXiv:2210.10749), and fail beyond them (Deletang et al. 2023)",
-                         .source = "Deletang et al. 2023, arXiv:2207.02098"},
-                        describe);
-}
-
-// With one output for each token instead of one more than tokens: the stack never outgrows them.
-TaskEntry stack_manipulation_task() {
-  const auto describe = [](const Options& options) {
-    Synthetic task;
-    task.shape.token_names = {"0", "1", "pop", "push0", "push1"};
-    task.shape.class_names = {"0", "1", "end"};
-    draw_lengths(task, Lengths(options, 2), [](const Rng& rng, std::size_t length) {
-      // Any number of tokens from 1 to length - 1 is the stack.
-      const std::size_t size = 1 + (rng / "size").below(length - 1, 0);
-      Example example{.ids = random_tokens(rng / "stack", size, 2)};
-      for (const std::int32_t action : random_tokens(rng / "actions", length - size, 3)) {
-        example.ids.push_back(kPop + action);
-      }
-      return example;
-    });
-    task.solve = run_stack;
-    return task;
-  };
-  return synthetic_task(
-      {.name = "stack_manipulation",
-       .summary = "Push to and pop from a stack; output it from the top to the bottom.",
-       .options = length_options(),
-       .needs = "Positions and several layers, which find the size of the stack after each action, "
-                "and what is pushed there last.",
-       .theory = "needs positions and depth: it takes the size of the stack at each push; encoders "
-                 "fail beyond the lengths seen in training (Deletang et al. 2023)",
-       .source = "Deletang et al. 2023, arXiv:2207.02098"},
-      describe);
-}
-
-// ListOps (Nangia and Bowman 2018), with much shorter lists than in the Long Range Arena.
-TaskEntry listops_task() {
-  const auto describe = [](const Options& options) {
-    const std::size_t depth = get_size(options, "depth"), most = get_size(options, "arguments");
-    Synthetic task;
-    task.shape.output = OutputKind::sequence;
-    task.shape.classes = 10;
-    task.shape.max_length = 1;
-    for (std::size_t level = 0; level < depth; ++level) {
-      task.shape.max_length = 2 + most * task.shape.max_length;
-    }
-    task.shape.token_names = {"0", "1", "2",    "3",    "4",    "5",   "6", "7",
-                              "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
-    task.draw = [=](const Rng& rng) {
-      Example example;
-      draw_list(rng, depth, most, example.ids);
-      return example;
-    };
-    task.solve = value_of;
-    return task;
-  };
-  return synthetic_task(
-      {.name = "listops",
-       .summary = "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",
-       .options = {{"depth", 2, "Maximum levels of nested lists.", 1, 4},
-                   {"arguments", 4, "Maximum number of members of a list.", 2, 6}},
-       .needs = "Positions and about one layer for each level; sums modulo 10 are hard.",
-       .theory =
-           "needs positions and depth: about one layer for each level; nesting without a bound is "
-           "beyond a fixed depth unless TC0 = NC1 (Merrill and Sabharwal 2023, arXiv:2207.00729)",
-       .source = "Nangia and Bowman 2018, arXiv:1804.06028; the Long Range Arena of Tay et al. "
-                 "2021, arXiv:2011.04006, reports 0.3637 at lengths from 500 to 2000"},
-      describe);
-}
+extern const std::vector<TaskEntry> kAutomataTasks = {
+    synthetic_task(
+        {.name = "tomita",
+         .summary = "For each prefix, say whether it is a word of one of Tomita's seven languages.",
+         .options =
+             length_options(16, {{"language", 4,
+                                  "1: only 1s; 2: repeated 10; 3: no odd run of 1s right before an "
+                                  "odd run of 0s; 4: no 000; 5: evenly many 0s and evenly many 1s; "
+                                  "6: as many 0s as 1s, modulo 3; 7: 0s, 1s, 0s, then 1s.",
+                                  1, 7}}),
+         .needs = "Positions and two layers for 1, 2, 4 and 7; the others count modulo 2 or 3, "
+                  "which is hard.",
+         .theory = "needs positions and depth: languages 1, 2, 4 and 7 are star-free, which masked "
+                   "hard attention recognises (Yang, Chiang and Angluin 2024, arXiv:2310.13897); "
+                   "3, 5 and 6 count modulo 2 or 3 and are not learnable beyond the lengths seen "
+                   "in training (Bhattamishra et al. 2020)",
+         .source = "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
+        [](const Options& options, Synthetic& task) {
+          const Automaton& automaton = kLanguages[get_int(options, "language") - 1];
+          task.shape.vocabulary = 2;
+          task.shape.class_names = {"no", "yes"};
+          draw_lengths(task, Lengths(options), [&automaton](const Rng& rng, std::size_t length) {
+            return Example{.ids = draw_word(automaton, rng, length)};
+          });
+          task.solve = [&automaton](Tokens ids) {
+            int state = 0;
+            for (std::int32_t& id : ids) id = automaton.accepts[state = automaton.next[state][id]];
+            return ids;
+          };
+        }),
+    synthetic_task(
+        {.name = "cycle_navigation",
+         .summary = "Follow steps on a circle of five places; say where they end.",
+         .options = length_options(),
+         .needs = "No positions and two layers; training finds the rule for short lengths only, "
+                  "since it is a sum modulo 5.",
+         .theory = "not learnable: sums modulo 5 over a sequence; encoders learn shortcuts for the "
+                   "lengths seen in training (Liu et al. 2023, arXiv:2210.10749), and fail beyond "
+                   "them (Deletang et al. 2023)",
+         .source = "Deletang et al. 2023, arXiv:2207.02098"},
+        [](const Options& options, Synthetic& task) {
+          constexpr std::int32_t kPlaces = 5;
+          const auto last_place = [](const Tokens& ids) {
+            constexpr std::int32_t kSteps[] = {0, 1, kPlaces - 1};  // stay, go on, go back
+            std::int32_t place = 0;
+            for (const std::int32_t id : ids) place = (place + kSteps[id]) % kPlaces;
+            return Tokens{place};
+          };
+          task = one_target(uniform_tokens(options, last_place, 3));
+          task.shape.token_names = {"stay", "on", "back"};
+          task.shape.classes = kPlaces;
+        }),
+    // With one output for each token instead of one more than tokens: the stack never outgrows
+    // them.
+    synthetic_task(
+        {.name = "stack_manipulation",
+         .summary = "Push to and pop from a stack; output it from the top to the bottom.",
+         .options = length_options(),
+         .needs = "Positions and several layers, which find the size of the stack after each "
+                  "action, and what is pushed there last.",
+         .theory = "needs positions and depth: it takes the size of the stack at each push; "
+                   "encoders fail beyond the lengths seen in training (Deletang et al. 2023)",
+         .source = "Deletang et al. 2023, arXiv:2207.02098"},
+        [](const Options& options, Synthetic& task) {
+          task.shape.token_names = {"0", "1", "pop", "push0", "push1"};
+          task.shape.class_names = {"0", "1", "end"};
+          draw_lengths(task, Lengths(options, 2), [](const Rng& rng, std::size_t length) {
+            // Any number of tokens from 1 to length - 1 is the stack.
+            const std::size_t size = 1 + (rng / "size").below(length - 1, 0);
+            Example example{.ids = random_tokens(rng / "stack", size, 2)};
+            for (const std::int32_t action : random_tokens(rng / "actions", length - size, 3)) {
+              example.ids.push_back(kPop + action);
+            }
+            return example;
+          });
+          task.solve = run_stack;
+        }),
+    // ListOps (Nangia and Bowman 2018), with much shorter lists than in the Long Range Arena.
+    synthetic_task(
+        {.name = "listops",
+         .summary = "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",
+         .options = {{"depth", 2, "Maximum levels of nested lists.", 1, 4},
+                     {"arguments", 4, "Maximum number of members of a list.", 2, 6}},
+         .needs = "Positions and about one layer for each level; sums modulo 10 are hard.",
+         .theory = "needs positions and depth: about one layer for each level; nesting without a "
+                   "bound is beyond a fixed depth unless TC0 = NC1 (Merrill and Sabharwal 2023, "
+                   "arXiv:2207.00729)",
+         .source = "Nangia and Bowman 2018, arXiv:1804.06028; the Long Range Arena of Tay et al. "
+                   "2021, arXiv:2011.04006, reports 0.3637 at lengths from 500 to 2000"},
+        [](const Options& options, Synthetic& task) {
+          const std::size_t depth = get_size(options, "depth"),
+                            most = get_size(options, "arguments");
+          task.shape.output = OutputKind::sequence;
+          task.shape.classes = 10;
+          task.shape.max_length = 1;
+          for (std::size_t level = 0; level < depth; ++level) {
+            task.shape.max_length = 2 + most * task.shape.max_length;
+          }
+          task.shape.token_names = {"0", "1", "2",    "3",    "4",    "5",   "6", "7",
+                                    "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
+          task.draw = [=](const Rng& rng) {
+            Example example;
+            draw_list(rng, depth, most, example.ids);
+            return example;
+          };
+          task.solve = value_of;
+        })};
 
 }  // namespace xgrad

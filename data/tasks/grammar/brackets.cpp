@@ -1,6 +1,6 @@
 // Tasks about brackets. Even ids open a bracket; the next id closes it.
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -18,10 +18,9 @@ using DrawBrackets = Tokens(const Rng& rng, std::size_t length, std::size_t kind
 TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
   about.options =
       length_options(16, {{"kinds", 2, "Number of kinds of brackets.", 1, double(kMostKinds)}});
-  return synthetic_task(std::move(about), [=](const Options& options) {
+  return synthetic_task(std::move(about), [=](const Options& options, Synthetic& task) {
     constexpr const char* kBrackets[] = {"(", ")", "[", "]", "{", "}", "<", ">"};
     const std::size_t kinds = get_size(options, "kinds");
-    Synthetic task;
     task.shape.class_names = {"open", "closed", "wrong"};
     task.shape.token_names.assign(kBrackets, kBrackets + 2 * kinds);
     draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
@@ -33,7 +32,6 @@ TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
       return Example{.ids = std::move(ids)};
     });
     task.solve = solve;
-    return task;
   });
 }
 
@@ -129,66 +127,57 @@ Tokens nearest_open(const Tokens& ids, std::size_t kinds, std::size_t depth) {
 
 }  // namespace
 
-// Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
-TaskEntry dyck_task() {
-  return bracket_status(
-      {.name = "dyck",
-       .summary = "For each bracket, say whether the sequence up to it is closed, open or wrong.",
-       .needs = "Positions and two layers for one kind of brackets, more for several; deep nesting "
-                "is hard.",
-       .theory = "needs positions and depth: two layers suffice for a bounded depth (Yao et al. "
-                 "2021, arXiv:2105.11115); no fixed encoder with hard attention is right at all "
-                 "lengths (Hahn 2020, arXiv:1906.06755)",
-       .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
-      [](const Rng& rng, std::size_t length, std::size_t kinds) {
-        return draw_nested(rng, may_open(rng, length), kinds, length);
-      },
-      status_nested);
-}
-
-TaskEntry shuffle_dyck_task() {
-  return bracket_status(
-      {.name = "shuffle_dyck",
-       .summary = "Like dyck, but brackets of different kinds need not nest: ([)] is closed.",
-       .needs = "A causal mask and two layers; positions help little.",
-       .theory = "solvable: one layer with a causal mask counts each kind of brackets "
-                 "(Bhattamishra, Ahuja and Goyal 2020)",
-       .source = "Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
-      draw_shuffled, status_shuffled);
-}
-
-// Prefixes of Dyck-(k, D): brackets of k kinds, nested at most D deep (Yao et al. 2021). The
-// nearest open bracket is what tells which bracket may close next.
-TaskEntry dyck_nearest_task() {
-  const auto describe = [](const Options& options) {
-    const std::size_t kinds = get_size(options, "kinds"), depth = get_size(options, "depth");
-    Synthetic task;
-    task.shape.class_names = numbered(kinds, "(", 1);
-    for (const std::string& name : task.shape.class_names) {
-      task.shape.token_names.insert(task.shape.token_names.end(), {name, ")" + name.substr(1)});
-    }
-    task.shape.class_names.push_back("none");
-    draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
-      // They open and close with equal probability where both are possible.
-      const Tokens opens = random_tokens(rng / "opens", length, 2);
-      return Example{.ids = draw_nested(rng, opens, kinds, depth)};
-    });
-    task.solve = [=](const Tokens& ids) { return nearest_open(ids, kinds, depth); };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "dyck_nearest",
-       .summary = "For each bracket, name the nearest one before it that is still open.",
-       .options =
-           length_options(32, {{"kinds", 8, "Number of kinds of brackets.", 1, 1024},
-                               {"depth", 10, "Most brackets that may be open at once.", 1, 65536}}),
-       .needs = "Positions and two layers: the first finds the depth, the second the last bracket "
-                "that opened at this depth.",
-       .theory = "needs positions and depth: two layers of soft attention suffice for any depth "
-                 "bound (Yao et al. 2021)",
-       .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical "
-                 "Languages, arXiv:2105.11115"},
-      describe);
-}
+extern const std::vector<TaskEntry> kBracketTasks = {
+    // Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
+    bracket_status(
+        {.name = "dyck",
+         .summary = "For each bracket, say whether the sequence up to it is closed, open or wrong.",
+         .needs = "Positions and two layers for one kind of brackets, more for several; deep "
+                  "nesting is hard.",
+         .theory = "needs positions and depth: two layers suffice for a bounded depth (Yao et al. "
+                   "2021, arXiv:2105.11115); no fixed encoder with hard attention is right at all "
+                   "lengths (Hahn 2020, arXiv:1906.06755)",
+         .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
+        [](const Rng& rng, std::size_t length, std::size_t kinds) {
+          return draw_nested(rng, may_open(rng, length), kinds, length);
+        },
+        status_nested),
+    bracket_status(
+        {.name = "shuffle_dyck",
+         .summary = "Like dyck, but brackets of different kinds need not nest: ([)] is closed.",
+         .needs = "A causal mask and two layers; positions help little.",
+         .theory = "solvable: one layer with a causal mask counts each kind of brackets "
+                   "(Bhattamishra, Ahuja and Goyal 2020)",
+         .source = "Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
+        draw_shuffled, status_shuffled),
+    // Prefixes of Dyck-(k, D): brackets of k kinds, nested at most D deep (Yao et al. 2021). The
+    // nearest open bracket is what tells which bracket may close next.
+    synthetic_task(
+        {.name = "dyck_nearest",
+         .summary = "For each bracket, name the nearest one before it that is still open.",
+         .options = length_options(
+             32, {{"kinds", 8, "Number of kinds of brackets.", 1, 1024},
+                  {"depth", 10, "Most brackets that may be open at once.", 1, 65536}}),
+         .needs = "Positions and two layers: the first finds the depth, the second the last "
+                  "bracket that opened at this depth.",
+         .theory = "needs positions and depth: two layers of soft attention suffice for any depth "
+                   "bound (Yao et al. 2021)",
+         .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical "
+                   "Languages, arXiv:2105.11115"},
+        [](const Options& options, Synthetic& task) {
+          const std::size_t kinds = get_size(options, "kinds"), depth = get_size(options, "depth");
+          task.shape.class_names = numbered(kinds, {}, "(", 1);
+          for (const std::string& name : task.shape.class_names) {
+            task.shape.token_names.insert(task.shape.token_names.end(),
+                                          {name, ")" + name.substr(1)});
+          }
+          task.shape.class_names.push_back("none");
+          draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
+            // They open and close with equal probability where both are possible.
+            const Tokens opens = random_tokens(rng / "opens", length, 2);
+            return Example{.ids = draw_nested(rng, opens, kinds, depth)};
+          });
+          task.solve = [=](const Tokens& ids) { return nearest_open(ids, kinds, depth); };
+        })};
 
 }  // namespace xgrad

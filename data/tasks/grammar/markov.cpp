@@ -4,8 +4,7 @@
 #include <utility>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/synthetic/chain.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 
 namespace xgrad {
 
@@ -96,90 +95,81 @@ std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& le
 
 }  // namespace
 
-// Masked-token modelling with a known lowest loss: the entropy of a hidden token given the nearest
-// visible ones.
-TaskEntry markov_task() {
-  const auto describe = [](const Options& options) {
-    constexpr double kSpread = 2;  // of the probabilities in a row
-    const auto states = get_size(options, "states");
-    const Rng rng = Rng(get_size(options, "instance")) / "markov";
-    const auto chain = std::make_shared<Chain>(random_chain(rng, states, kSpread));
-    const double rate = get_double(options, "masked");
-    Synthetic task;
-    task.shape.classes = states;
-    task.shape.token_names = numbered(states);
-    task.shape.token_names.push_back("_");
-    draw_lengths(task, Lengths(options), [=](const Rng& own, std::size_t length) {
-      return draw_masked(*chain, rate, own, length);
-    });
-    task.best = [=](const Example& input) {
-      return best_states(
-          *chain, input.ids,
-          [=](std::size_t id, std::size_t state) { return id == state || id == states; },
-          [=](std::size_t id) { return id == states; });
-    };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "markov",
-       .summary = "Fill in the hidden tokens of a Markov chain.",
-       .options = length_options(
-           32, {{"states", 8, "Number of different tokens.", 2, 256},
-                {"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)},
-                {"instance", 1, "Seed of the transition probabilities.", 0}}),
-       .needs = "Positions and one layer: a hidden token depends on the nearest visible ones.",
-       .theory = "needs positions: a hidden token depends on the nearest visible ones",
-       .source =
-           "the masked tokens of Devlin et al. 2019 (BERT), arXiv:1810.04805, on a Markov chain",
-       .best = kComputed},
-      describe);
-}
-
-// Resembles part-of-speech tagging. The spreads of the probabilities in a row are chosen so that a
-// token alone reveals little, and its neighbours much.
-TaskEntry hmm_task() {
-  const auto describe = [](const Options& options) {
-    constexpr double kTransitionSpread = 2, kEmissionSpread = 1.5;
-    const std::size_t states = get_size(options, "states"), symbols = get_size(options, "symbols");
-    const Rng rng = Rng(get_size(options, "instance")) / "hmm";
-    const auto model = std::make_shared<HiddenMarkov>(
-        HiddenMarkov{random_chain(rng, states, kTransitionSpread), symbols,
-                     random_rows(rng / "emission", states, symbols, kEmissionSpread)});
-    const Lengths lengths(options);
-    Synthetic task;
-    task.shape.vocabulary = symbols;
-    task.shape.classes = states;
-    draw_lengths(task, lengths, [model](const Rng& own, std::size_t length) {
-      return draw_hidden(*model, own, length);
-    });
-    task.best = [model](const Example& input) {
-      return best_states(
-          model->chain, input.ids,
-          [&](std::size_t id, std::size_t state) { return model->emitted(state, id); },
-          [](std::size_t) { return true; });
-    };
-    task.best_alone = [=, alone = posterior_alone(*model, lengths)](const Example& input) {
-      Synthetic::Best sum;
-      for (const std::int32_t id : input.ids) {
-        add_best_guess(alone.data() + std::size_t(id) * states, states, sum);
-      }
-      return sum;
-    };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "hmm",
-       .summary = "Name the hidden state behind each token of a hidden Markov model.",
-       .options = length_options(
-           32, {{"states", 4, "Number of hidden states, which are the classes.", 2, 256},
-                symbols_option(8, 2, 4096),
-                {"instance", 1, "Seed of the transition and emission probabilities.", 0}}),
-       .needs = "Positions and two layers: the state of a token depends on its neighbours, and "
-                "theirs on their neighbours.",
-       .theory = "needs positions: the posterior of a state depends most on its nearest neighbours",
-       .source = "the forward-backward algorithm, as in Rabiner 1989",
-       .best = kComputed},
-      describe);
-}
+extern const std::vector<TaskEntry> kMarkovTasks = {
+    // Masked-token modelling with a known lowest loss: the entropy of a hidden token given the
+    // nearest visible ones.
+    synthetic_task(
+        {.name = "markov",
+         .summary = "Fill in the hidden tokens of a Markov chain.",
+         .options = length_options(
+             32, {{"states", 8, "Number of different tokens.", 2, 256},
+                  {"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)},
+                  {"instance", 1, "Seed of the transition probabilities.", 0}}),
+         .needs = "Positions and one layer: a hidden token depends on the nearest visible ones.",
+         .theory = "needs positions: a hidden token depends on the nearest visible ones",
+         .source =
+             "the masked tokens of Devlin et al. 2019 (BERT), arXiv:1810.04805, on a Markov chain",
+         .best = kComputed},
+        [](const Options& options, Synthetic& task) {
+          constexpr double kSpread = 2;  // of the probabilities in a row
+          const auto states = get_size(options, "states");
+          const Rng rng = Rng(get_size(options, "instance")) / "markov";
+          const auto chain = std::make_shared<Chain>(random_chain(rng, states, kSpread));
+          const double rate = get_double(options, "masked");
+          task.shape.classes = states;
+          task.shape.token_names = numbered(states, {"_"});
+          draw_lengths(task, Lengths(options), [=](const Rng& own, std::size_t length) {
+            return draw_masked(*chain, rate, own, length);
+          });
+          task.best = [=](const Example& input) {
+            return best_states(
+                *chain, input.ids,
+                [=](std::size_t id, std::size_t state) { return id == state || id == states; },
+                [=](std::size_t id) { return id == states; });
+          };
+        }),
+    // Resembles part-of-speech tagging. The spreads of the probabilities in a row are chosen so
+    // that a token alone reveals little, and its neighbours much.
+    synthetic_task(
+        {.name = "hmm",
+         .summary = "Name the hidden state behind each token of a hidden Markov model.",
+         .options = length_options(
+             32, {{"states", 4, "Number of hidden states, which are the classes.", 2, 256},
+                  symbols_option(8, 2, 4096),
+                  {"instance", 1, "Seed of the transition and emission probabilities.", 0}}),
+         .needs = "Positions and two layers: the state of a token depends on its neighbours, and "
+                  "theirs on their neighbours.",
+         .theory =
+             "needs positions: the posterior of a state depends most on its nearest neighbours",
+         .source = "the forward-backward algorithm, as in Rabiner 1989",
+         .best = kComputed},
+        [](const Options& options, Synthetic& task) {
+          constexpr double kTransitionSpread = 2, kEmissionSpread = 1.5;
+          const std::size_t states = get_size(options, "states"),
+                            symbols = get_size(options, "symbols");
+          const Rng rng = Rng(get_size(options, "instance")) / "hmm";
+          const auto model = std::make_shared<HiddenMarkov>(
+              HiddenMarkov{random_chain(rng, states, kTransitionSpread), symbols,
+                           random_rows(rng / "emission", states, symbols, kEmissionSpread)});
+          const Lengths lengths(options);
+          task.shape.vocabulary = symbols;
+          task.shape.classes = states;
+          draw_lengths(task, lengths, [model](const Rng& own, std::size_t length) {
+            return draw_hidden(*model, own, length);
+          });
+          task.best = [model](const Example& input) {
+            return best_states(
+                model->chain, input.ids,
+                [&](std::size_t id, std::size_t state) { return model->emitted(state, id); },
+                [](std::size_t) { return true; });
+          };
+          task.best_alone = [=, alone = posterior_alone(*model, lengths)](const Example& input) {
+            Synthetic::Best sum;
+            for (const std::int32_t id : input.ids) {
+              add_best_guess(alone.data() + std::size_t(id) * states, states, sum);
+            }
+            return sum;
+          };
+        })};
 
 }  // namespace xgrad

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -96,37 +96,6 @@ std::function<Split(const Example&)> split_rule(const std::string& held_out, std
 // SCAN (Lake and Baroni 2018) for encoders: output i is action i, so a command is followed by slots
 // up to the longest sequence of actions.
 TaskEntry scan_task() {
-  const auto describe = [](const Options& options) {
-    const bool with_around = get_bool(options, "around");
-    const std::string& held_out = get_string(options, "held_out");
-    const std::size_t outputs = with_around ? 48 : 18;
-    const auto inputs = std::make_shared<std::vector<Tokens>>();
-    for (Command& command : all_commands()) {
-      if (!with_around && std::ranges::count(command.words, around) > 0) continue;
-      command.words.resize(outputs, slot);
-      inputs->push_back(std::move(command.words));
-    }
-    const Tokens jumps = joined({jump}, Tokens(outputs - 1, slot));
-    const auto jumping = std::size_t(std::ranges::find(*inputs, jumps) - inputs->begin());
-    Synthetic task;
-    task.shape.token_names = {"walk",     "look",   "run",   "jump",   "turn", "left",  "right",
-                              "opposite", "around", "twice", "thrice", "and",  "after", "_"};
-    task.shape.class_names = {"WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN", "-"};
-    task.shape.max_length = outputs;
-    task.draw = [=](const Rng& rng) {
-      const bool only_jump = held_out == "jump" && rng.below(10, 1) == 0;
-      return Example{.ids = (*inputs)[only_jump ? jumping : rng.below(inputs->size(), 0)]};
-    };
-    task.solve = [outputs](const Tokens& ids) {
-      check<DataError>(ids.size() == outputs, "there are ", ids.size(), " tokens, expected ",
-                       outputs, ": a command, and then _");
-      Tokens actions = actions_of(ids);
-      actions.resize(outputs, none);
-      return actions;
-    };
-    task.split = split_rule(held_out, outputs);
-    return task;
-  };
   return synthetic_task(
       {.name = "scan",
        .summary =
@@ -146,7 +115,35 @@ TaskEntry scan_task() {
        .theory = "open: encoders learn random splits; parts held out, such as the verb jump, are "
                  "hard unless the architecture helps (Ontanon et al. 2022, arXiv:2108.04378)",
        .source = "Lake and Baroni 2018, arXiv:1711.00350"},
-      describe);
+      [](const Options& options, Synthetic& task) {
+        const bool with_around = get_bool(options, "around");
+        const std::string held_out = get_string(options, "held_out");
+        const std::size_t outputs = with_around ? 48 : 18;
+        const auto inputs = std::make_shared<std::vector<Tokens>>();
+        for (Command& command : all_commands()) {
+          if (!with_around && std::ranges::count(command.words, around) > 0) continue;
+          command.words.resize(outputs, slot);
+          inputs->push_back(std::move(command.words));
+        }
+        const Tokens jumps = joined({jump}, Tokens(outputs - 1, slot));
+        const auto jumping = std::size_t(std::ranges::find(*inputs, jumps) - inputs->begin());
+        task.shape.token_names = {"walk",     "look",   "run",   "jump",   "turn", "left",  "right",
+                                  "opposite", "around", "twice", "thrice", "and",  "after", "_"};
+        task.shape.class_names = {"WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN", "-"};
+        task.shape.max_length = outputs;
+        task.draw = [=](const Rng& rng) {
+          const bool only_jump = held_out == "jump" && rng.below(10, 1) == 0;
+          return Example{.ids = (*inputs)[only_jump ? jumping : rng.below(inputs->size(), 0)]};
+        };
+        task.solve = [outputs](const Tokens& ids) {
+          check<DataError>(ids.size() == outputs, "there are ", ids.size(), " tokens, expected ",
+                           outputs, ": a command, and then _");
+          Tokens actions = actions_of(ids);
+          actions.resize(outputs, none);
+          return actions;
+        };
+        task.split = split_rule(held_out, outputs);
+      });
 }
 
 }  // namespace xgrad

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
@@ -142,72 +142,63 @@ Example draw_words(const Rng& rng, std::size_t length) {
 
 }  // namespace
 
-TaskEntry translation_task() {
-  const auto describe = [](const Options& options) {
-    const auto adjectives = get_size(options, "adjectives");
-    Synthetic task;
-    task.shape.output = OutputKind::generated;
-    for (const Word& word : lexicon()) task.shape.token_names.push_back(word.english);
-    task.shape.max_length = 2 * (adjectives + 2) + 2;
-    task.shape.class_names = french();
-    task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
-    task.draw = [adjectives](const Rng& rng) {
-      Example example;
-      std::uint32_t drawn = 0;
-      const auto number = [&](std::size_t below) { return rng.below(below, drawn++); };
-      const auto add = [&](Kind kind) {
-        const std::vector<std::int32_t> words = words_of(kind);
-        example.ids.push_back(words[number(words.size())]);
-      };
-      const auto add_noun_phrase = [&] {
-        add(Kind::article);
-        for (std::size_t count = number(adjectives + 1); count > 0; --count) add(Kind::adjective);
-        add(Kind::noun);
-      };
-      add_noun_phrase();
-      if (number(2) == 0) add(Kind::negation);
-      add(Kind::verb);
-      add_noun_phrase();
-      return example;
-    };
-    task.solve = [adjectives](const Tokens& ids) { return translate(ids, adjectives); };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "translation",
-       .summary =
-           "Translate made-up English sentences into French, with its word order and genders.",
-       .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
-       .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
-                "articles and adjectives agree with a noun that comes after them in English.",
-       .theory = "needs positions and depth: a word's place in French depends on the noun that "
-                 "follows it, which a first layer must find",
-       .source = "made for xgrad"},
-      describe);
-}
-
-TaskEntry negation_task() {
-  const auto describe = [](const Options& options) {
-    Synthetic task;
-    task.shape.output = OutputKind::sequence;
-    task.shape.class_names = {"negative", "neutral", "positive"};
-    task.shape.token_names = {"not",   "good",   "great", "lovely", "clever", "bright", "warm",
-                              "funny", "moving", "bad",   "poor",   "awful",  "dull",   "silly",
-                              "weak",  "boring", "flat",  "the",    "movie",  "plot",   "is",
-                              "and",   "scene",  "actor", "very"};
-    draw_lengths(task, Lengths(options), draw_words);
-    task.solve = sentiment;
-    return task;
-  };
-  return synthetic_task(
-      {.name = "negation",
-       .summary = "Weigh good words against bad ones, where \"not\" reverses the next word.",
-       .options = length_options(10),
-       .needs = "Positions and two layers: the first finds negated words, the second sums up.",
-       .theory =
-           "needs positions and depth: the first layer finds negated words, the second sums up",
-       .source = "made for xgrad"},
-      describe);
-}
+extern const std::vector<TaskEntry> kSentenceTasks = {
+    synthetic_task(
+        {.name = "translation",
+         .summary =
+             "Translate made-up English sentences into French, with its word order and genders.",
+         .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
+         .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
+                  "articles and adjectives agree with a noun that comes after them in English.",
+         .theory = "needs positions and depth: a word's place in French depends on the noun that "
+                   "follows it, which a first layer must find",
+         .source = "made for xgrad"},
+        [](const Options& options, Synthetic& task) {
+          const auto adjectives = get_size(options, "adjectives");
+          task.shape.output = OutputKind::generated;
+          for (const Word& word : lexicon()) task.shape.token_names.push_back(word.english);
+          task.shape.max_length = 2 * (adjectives + 2) + 2;
+          task.shape.class_names = french();
+          task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
+          task.draw = [adjectives](const Rng& rng) {
+            Example example;
+            std::uint32_t drawn = 0;
+            const auto number = [&](std::size_t below) { return rng.below(below, drawn++); };
+            const auto add = [&](Kind kind) {
+              const std::vector<std::int32_t> words = words_of(kind);
+              example.ids.push_back(words[number(words.size())]);
+            };
+            const auto add_noun_phrase = [&] {
+              add(Kind::article);
+              for (std::size_t count = number(adjectives + 1); count > 0; --count)
+                add(Kind::adjective);
+              add(Kind::noun);
+            };
+            add_noun_phrase();
+            if (number(2) == 0) add(Kind::negation);
+            add(Kind::verb);
+            add_noun_phrase();
+            return example;
+          };
+          task.solve = [adjectives](const Tokens& ids) { return translate(ids, adjectives); };
+        }),
+    synthetic_task(
+        {.name = "negation",
+         .summary = "Weigh good words against bad ones, where \"not\" reverses the next word.",
+         .options = length_options(10),
+         .needs = "Positions and two layers: the first finds negated words, the second sums up.",
+         .theory =
+             "needs positions and depth: the first layer finds negated words, the second sums up",
+         .source = "made for xgrad"},
+        [](const Options& options, Synthetic& task) {
+          task.shape.output = OutputKind::sequence;
+          task.shape.class_names = {"negative", "neutral", "positive"};
+          task.shape.token_names = {
+              "not",   "good", "great", "lovely", "clever", "bright", "warm",   "funny", "moving",
+              "bad",   "poor", "awful", "dull",   "silly",  "weak",   "boring", "flat",  "the",
+              "movie", "plot", "is",    "and",    "scene",  "actor",  "very"};
+          draw_lengths(task, Lengths(options), draw_words);
+          task.solve = sentiment;
+        })};
 
 }  // namespace xgrad

@@ -1,7 +1,7 @@
 // S4.4: tasks about graphs. The answer depends on the nodes around a node.
 #include <algorithm>
 
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -14,37 +14,6 @@ static Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t ho
     }
   }
   return values;
-}
-
-TaskEntry neighbours_task() {
-  const auto describe = [](const Options& options) {
-    constexpr double kDegree = 2.5;  // mean number of neighbours
-    const std::size_t symbols = get_size(options, "symbols");
-    Synthetic task;
-    task.shape.vocabulary = task.shape.classes = symbols;
-    task.shape.graph = true;
-    draw_lengths(task, Lengths(options, 2),
-                 [symbols, hops = get_int(options, "hops")](const Rng& rng, std::size_t nodes) {
-                   Example example{.ids = random_tokens(rng, nodes, symbols)};
-                   example.edges = random_edges(rng / "edges", nodes, kDegree);
-                   example.targets = smallest_within(example.ids, example.edges, hops);
-                   return example;
-                 });
-    return task;
-  };
-  return synthetic_task(
-      {.name = "neighbours",
-       .summary = "For each node of a graph, find the smallest number on it and on nodes within "
-                  "`hops` edges.",
-       .options = length_options(
-           12, {symbols_option(),
-                {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
-                 1, 64}}),
-       .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
-       .theory = "needs depth: news travels one edge a layer under an adjacency mask (Gilmer et "
-                 "al. 2017, arXiv:1704.01212)",
-       .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
-      describe);
 }
 
 enum Atom : std::int32_t { carbon, nitrogen, oxygen };
@@ -77,27 +46,49 @@ static Example draw_atoms(const Rng& rng, std::size_t nodes) {
   return example;
 }
 
-// Resembles the toxicity of a molecule, which a group of its atoms decides.
-TaskEntry motif_task() {
-  const auto describe = [](const Options& options) {
-    Synthetic task;
-    task.shape.output = OutputKind::sequence;
-    task.shape.token_names = {"C", "N", "O"};
-    task.shape.class_names = {"no", "yes"};
-    task.shape.graph = true;
-    draw_lengths(task, Lengths(options, 4), draw_atoms);
-    return task;
-  };
-  return synthetic_task(
-      {.name = "motif",
-       .summary = "Say whether a graph of atoms has an N bound to at least two Os.",
-       .options = length_options(12),
-       .needs = "The edges as an attention mask, one layer or better two, no positions, and "
-                "pooling that can pick out a single node.",
-       .theory = "needs depth: one layer with the edges as a mask counts the neighbours, pooling "
-                 "finds the atom",
-       .source = "made for xgrad, after the toxicity of molecules"},
-      describe);
-}
+extern const std::vector<TaskEntry> kGraphTasks = {
+    synthetic_task(
+        {.name = "neighbours",
+         .summary = "For each node of a graph, find the smallest number on it and on nodes within "
+                    "`hops` edges.",
+         .options = length_options(
+             12,
+             {symbols_option(),
+              {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
+               1, 64}}),
+         .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
+         .theory = "needs depth: news travels one edge a layer under an adjacency mask (Gilmer et "
+                   "al. 2017, arXiv:1704.01212)",
+         .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
+        [](const Options& options, Synthetic& task) {
+          constexpr double kDegree = 2.5;  // mean number of neighbours
+          const std::size_t symbols = get_size(options, "symbols");
+          task.shape.vocabulary = task.shape.classes = symbols;
+          task.shape.graph = true;
+          draw_lengths(
+              task, Lengths(options, 2),
+              [symbols, hops = get_int(options, "hops")](const Rng& rng, std::size_t nodes) {
+                Example example{.ids = random_tokens(rng, nodes, symbols)};
+                example.edges = random_edges(rng / "edges", nodes, kDegree);
+                example.targets = smallest_within(example.ids, example.edges, hops);
+                return example;
+              });
+        }),
+    // Resembles the toxicity of a molecule, which a group of its atoms decides.
+    synthetic_task({.name = "motif",
+                    .summary = "Say whether a graph of atoms has an N bound to at least two Os.",
+                    .options = length_options(12),
+                    .needs = "The edges as an attention mask, one layer or better two, no "
+                             "positions, and pooling that can pick out a single node.",
+                    .theory = "needs depth: one layer with the edges as a mask counts the "
+                              "neighbours, pooling finds the atom",
+                    .source = "made for xgrad, after the toxicity of molecules"},
+                   [](const Options& options, Synthetic& task) {
+                     task.shape.output = OutputKind::sequence;
+                     task.shape.token_names = {"C", "N", "O"};
+                     task.shape.class_names = {"no", "yes"};
+                     task.shape.graph = true;
+                     draw_lengths(task, Lengths(options, 4), draw_atoms);
+                   })};
 
 }  // namespace xgrad

@@ -13,7 +13,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
-#include <xgrad/data/tables/vocabulary_and_scales.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
@@ -72,43 +72,12 @@ std::shared_ptr<Images> read_images(const std::string& folder, const std::string
   return images;
 }
 
-/// Returns the table of (x / 255 - mean) / deviation for each byte x.
-const std::array<float, 256>& normalised() {
-  static const auto table = [] {
-    std::array<float, 256> values;
-    for (int x = 0; x < 256; ++x) values[std::size_t(x)] = float((x / 255.0 - kMean) / kDeviation);
-    return values;
-  }();
-  return table;
-}
-
-class ImageDataset final : public Dataset {
- public:
-  /// Example i is image chosen[i]; shift < 0: no augmentation.
-  ImageDataset(std::shared_ptr<const Images> images, std::vector<std::size_t> chosen,
-               std::uint64_t seed, int shift)
-      : images_(std::move(images)), chosen_(std::move(chosen)), seed_(seed), shift_(shift) {}
-
-  std::size_t size() const override { return chosen_.size(); }
-  std::size_t length(std::size_t, const TaskShape&) const override { return 0; }
-
-  Example get(std::uint64_t epoch, std::size_t index) const override {
-    const std::size_t at = chosen_[index];
-    const Move move = shift_ < 0 ? Move{} : random_move(seed_, epoch, index, shift_);
-    Example example;
-    example.features.resize(kPixels);
-    move_image(bytes_of(images_->pixels) + at * kPixels, kSide, kSide, move, normalised().data(),
-               example.features.data());
-    example.targets = {bytes_of(images_->labels)[at]};
-    return example;
-  }
-
- private:
-  std::shared_ptr<const Images> images_;
-  std::vector<std::size_t> chosen_;
-  std::uint64_t seed_;
-  int shift_;
-};
+/// (x / 255 - mean) / deviation for each byte x.
+constexpr std::array<float, 256> kNormalised = [] {
+  std::array<float, 256> values{};
+  for (int x = 0; x < 256; ++x) values[std::size_t(x)] = float((x / 255.0 - kMean) / kDeviation);
+  return values;
+}();
 
 class FashionMnist final : public Task {
  public:
@@ -126,14 +95,14 @@ class FashionMnist final : public Task {
   }
 
   // Only fingerprints need storing: the shape is fixed.
-  std::string learned() const override {
+  std::string vocabulary_and_scales() const override {
     const std::lock_guard lock(mutex_);
     return files_.empty() ? "" : to_json({.files = files_});
   }
 
-  void adopt(const std::string& learned) override {
+  void adopt(const std::string& fingerprints) override {
     const std::lock_guard lock(mutex_);
-    files_ = vocabulary_and_scales_from_json(learned).files;
+    files_ = vocabulary_and_scales_from_json(fingerprints).files;
   }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
@@ -142,8 +111,18 @@ class FashionMnist final : public Task {
     std::iota(chosen.begin(), chosen.end(), 0);
     if (split != Split::test) chosen = choose(split, chosen.size());
     const bool augment = split == Split::train && get_bool(options_, "augment");
-    return std::make_unique<ImageDataset>(images, std::move(chosen), seed_,
-                                          augment ? int(get_int(options_, "shift")) : -1);
+    const auto get = [=, shift = int(get_int(options_, "shift")), seed = seed_](std::uint64_t epoch,
+                                                                                std::size_t index) {
+      const std::size_t at = chosen[index];
+      const Move move = augment ? random_move(seed, epoch, index, shift) : Move{};
+      Example example{.targets = {bytes_of(images->labels)[at]}};
+      example.features.resize(kPixels);
+      move_image(bytes_of(images->pixels) + at * kPixels, kSide, kSide, move, kNormalised.data(),
+                 example.features.data());
+      return example;
+    };
+    return dataset_of(chosen.size(), get,
+                      [](std::size_t, const TaskShape&) { return std::size_t(0); });
   }
 
   bool read_once(const Readers& readers) override {
@@ -157,20 +136,20 @@ class FashionMnist final : public Task {
     check<DataError>(numbers.size() == kPixels, "fashion_mnist: the line has ", numbers.size(),
                      " numbers, expected the ", kPixels, " pixels of an image, row by row");
     Example example;
-    for (std::int32_t x : numbers) example.features.push_back(normalised()[std::size_t(x)]);
+    for (std::int32_t x : numbers) example.features.push_back(kNormalised[std::size_t(x)]);
     return example;
   }
 
  private:
-  // What other processes need in order to use the images of this one: four lines, and what was
-  // learned.
+  // What other processes need in order to use the images of this one: four lines, and their
+  // fingerprints.
   std::string share() const {
     std::string text;
     for (const bool test : {false, true}) {
       const std::shared_ptr<Images> images = load(test);
       text += images->pixels.share() + '\n' + images->labels.share() + '\n';
     }
-    return text + learned();
+    return text + vocabulary_and_scales();
   }
 
   void use(const std::string& text) {
@@ -220,6 +199,27 @@ class FashionMnist final : public Task {
 };
 
 }  // namespace
+
+Move random_move(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, int shift) {
+  const auto words =
+      (Rng(seed) / "augment" / epoch).words(std::uint32_t(index), std::uint32_t(index >> 32));
+  const auto offset = [&](std::uint32_t word) {  // uniform in [-shift, shift]
+    return int(word * std::uint64_t(2 * shift + 1) >> 32) - shift;
+  };
+  return {offset(words[0]), offset(words[1]), bool(words[2] & 1)};
+}
+
+void move_image(const std::uint8_t* image, int height, int width, const Move& move,
+                const float* table, float* result) {
+  for (int y = 0; y < height; ++y) {
+    const int row = y - move.down;
+    for (int x = 0; x < width; ++x) {
+      const int column = x - move.right, at = move.mirrored ? width - 1 - column : column;
+      const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+      *result++ = table[inside ? image[row * width + at] : 0];
+    }
+  }
+}
 
 TaskEntry fashion_mnist_task() {
   return {

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -36,19 +37,14 @@ struct Gzip {
 };
 
 std::vector<std::size_t> read_extents(const Gzip& file, std::size_t rank) {
-  std::vector<std::uint8_t> head(4 + 4 * rank);
-  const std::size_t count = file.read(head.data(), head.size());
-  const std::uint8_t magic[4] = {0, 0, 8, std::uint8_t(rank)};
-  if (count < 4 || !std::equal(magic, magic + 4, head.data())) {
+  std::vector<std::uint32_t> head(1 + rank);  // big-endian: the magic number, then the extents
+  const std::size_t count = file.read(head.data(), 4 * head.size());
+  for (std::uint32_t& word : head) word = ntohl(word);
+  if (count < 4 || head[0] != 0x800 + rank) {
     file.fail("is not an IDX file of bytes with ", rank, " axes");
   }
-  if (count < head.size()) file.fail("the file is cut off in its header");
-  std::vector<std::size_t> extents;
-  for (std::size_t at = 4; at < head.size(); at += 4) {
-    extents.push_back((std::size_t(head[at]) << 24) | (std::size_t(head[at + 1]) << 16) |
-                      (std::size_t(head[at + 2]) << 8) | head[at + 3]);
-  }
-  return extents;
+  if (count < 4 * head.size()) file.fail("the file is cut off in its header");
+  return {head.begin() + 1, head.end()};
 }
 
 }  // namespace

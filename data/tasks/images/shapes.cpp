@@ -32,18 +32,6 @@ static Example draw(const Rng& rng, std::size_t size) {
 }
 
 TaskEntry shapes_task() {
-  const auto describe = [](const Options& options) {
-    const auto size = get_size(options, "size");
-    Synthetic task;
-    task.shape = {.input = InputKind::image,
-                  .output = OutputKind::sequence,
-                  .height = size,
-                  .width = size,
-                  .channels = 1,
-                  .class_names = {"square", "plus", "cross", "diamond"}};
-    task.draw = [size](const Rng& rng) { return draw(rng, size); };
-    return task;
-  };
   return synthetic_task(
       {.name = "shapes",
        .summary = "Name the bright shape in a small image with noise.",
@@ -51,7 +39,16 @@ TaskEntry shapes_task() {
        .needs = "Patches and one layer; positions are not needed.",
        .theory = "solvable: one layer over patches",
        .source = "made for xgrad; patches as in Dosovitskiy et al. 2021, arXiv:2010.11929"},
-      describe);
+      [](const Options& options, Synthetic& task) {
+        const auto size = get_size(options, "size");
+        task.shape = {.input = InputKind::image,
+                      .output = OutputKind::sequence,
+                      .height = size,
+                      .width = size,
+                      .channels = 1,
+                      .class_names = {"square", "plus", "cross", "diamond"}};
+        task.draw = [size](const Rng& rng) { return draw(rng, size); };
+      });
 }
 
 }  // namespace xgrad

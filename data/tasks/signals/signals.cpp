@@ -1,8 +1,6 @@
-// S4.3: tasks about sequences of numbers: signals, each of which one of several known processes
-// generated, and marked values.
-#include <xgrad/data/synthetic/autoregression.hpp>
-#include <xgrad/data/synthetic/chain.hpp>
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
+// S4.3: tasks about vectors of numbers: signals, each of which one of several known processes
+// generated, marked values, and sets.
+#include <xgrad/data/synthetic/processes.hpp>
 
 namespace xgrad {
 
@@ -64,60 +62,53 @@ TaskEntry signal_task(TaskEntry about, Describe describe) {
   return synthetic_task(std::move(about), std::move(describe));
 }
 
+struct Sizes {
+  std::size_t vectors, features;
+  double spread;  // deviation of the centres; vectors have deviation 1 from their centre
+};
+
+Example draw_set(const Rng& rng, const Sizes& sizes) {
+  const std::size_t odd = (rng / "odd").below(sizes.vectors, 0);
+  const std::size_t features = sizes.features, count = sizes.vectors * features;
+  const auto centre = (rng / "centre").normals(features), other = (rng / "other").normals(features);
+  const auto noise = (rng / "noise").normals(count);
+  Example example;
+  example.features.reserve(count);
+  for (std::size_t i = 0; i < sizes.vectors; ++i) {
+    for (std::size_t k = 0; k < features; ++k) {
+      const double mean = sizes.spread * (i == odd ? other : centre)[k];
+      example.features.push_back(float(mean + noise[i * features + k]));
+    }
+    example.targets.push_back(i == odd);
+  }
+  return example;
+}
+
+// Returns the probability of each vector to be the odd one. The n others surround a centre that is
+// normal with variance s^2. So for each coordinate, up to a constant,
+//
+//     log p(x | odd is i) = -1/2 (x_i^2 / (1 + s^2) + sum_others x^2
+//                                 - s^2 (sum_others x)^2 / (1 + n s^2))
+std::vector<double> posterior(const std::vector<float>& x, const Sizes& sizes) {
+  const double variance = sizes.spread * sizes.spread, n = double(sizes.vectors - 1);
+  std::vector<double> score(sizes.vectors);
+  for (std::size_t k = 0; k < sizes.features; ++k) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = k; i < x.size(); i += sizes.features) {
+      sum += double(x[i]);
+      squares += double(x[i]) * double(x[i]);
+    }
+    for (std::size_t i = 0; i < sizes.vectors; ++i) {
+      const double own = double(x[i * sizes.features + k]), others = sum - own;
+      score[i] -= (own * own / (1 + variance) + squares - own * own -
+                   variance * others * others / (1 + n * variance)) /
+                  2;
+    }
+  }
+  return from_logarithms(std::move(score));
+}
+
 }  // namespace
-
-TaskEntry ar2_task() {
-  return signal_task(
-      {.name = "ar2",
-       .summary = "Say which of several known AR(2) processes generated a signal, given in frames "
-                  "of samples.",
-       .needs =
-           "No positions and one layer: products of adjacent samples, averaged over all frames.",
-       .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
-      [](const Options& options) {
-        const Signals signals(options);
-        Synthetic task = signals.synthetic();
-        task.shape.classes = signals.processes.size();
-        task.draw = [signals](const Rng& rng) {
-          auto [process, samples] = signals.draw(rng, 0);
-          return Example{.features = std::move(samples), .targets = {process}};
-        };
-        task.best = [signals](const Example& input) {
-          const std::vector<double> p = posterior(signals.processes, input.features);
-          Synthetic::Best best;
-          add_best_guess(p.data(), p.size(), best);
-          return best;
-        };
-        return task;
-      });
-}
-
-TaskEntry next_value_task() {
-  return signal_task(
-      {.name = "next_value",
-       .summary = "Predict the next value of a signal that one of several known AR(2) processes "
-                  "generated.",
-       .needs = "Positions and one layer, to read the last two samples, and from all samples which "
-                "process it is.",
-       .theory = "needs positions: the best guess is linear in the last two samples once the "
-                 "process is known"},
-      [](const Options& options) {
-        const Signals signals(options);
-        Synthetic task = signals.synthetic();
-        task.shape.classes = 1;
-        task.shape.target = TargetKind::numbers;
-        task.draw = [signals](const Rng& rng) {
-          Example example{.features = signals.draw(rng, 1).second};
-          example.values = {example.features.back()};
-          example.features.pop_back();
-          return example;
-        };
-        task.best = [signals](const Example& input) {
-          return Synthetic::Best{.loss = signals.least_square(input.features), .targets = 1};
-        };
-        return task;
-      });
-}
 
 // A vector is a standard normal value, followed by 1 if it is marked, else 0.
 static Example draw_marked(const Rng& rng, std::size_t length, double marks, double noise) {
@@ -138,39 +129,114 @@ static Example draw_marked(const Rng& rng, std::size_t length, double marks, dou
   return example;
 }
 
-TaskEntry mean_of_marked_task() {
-  const auto describe = [](const Options& options) {
-    const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
-    Synthetic task;
-    task.is_continuous = true;
-    task.shape = {.input = InputKind::vectors,
-                  .output = OutputKind::sequence,
-                  .classes = 1,
-                  .features = 2,
-                  .target = TargetKind::numbers};
-    draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
-      return draw_marked(rng, length, marks, noise);
-    });
-    task.best = [=](const Example&) {
-      return Synthetic::Best{.loss = noise * noise, .targets = 1};
-    };
-    return task;
-  };
-  return synthetic_task(
-      {.name = "mean_of_marked",
-       .summary =
-           "Predict the mean of the values of the marked vectors; the target has added noise.",
-       .options = {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
-                   {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
-                   {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01,
-                    1.0},
-                   {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0,
-                    100.0}},
-       .needs = "No positions, and one layer with one head that attends only to marked vectors.",
-       .theory = "solvable: one head that attends to marked vectors only",
-       .source = "after the adding problem of Hochreiter and Schmidhuber 1997",
-       .best = kComputed},
-      describe);
-}
+extern const std::vector<TaskEntry> kSignalTasks = {
+    signal_task(
+        {.name = "ar2",
+         .summary = "Say which of several known AR(2) processes generated a signal, given in "
+                    "frames of samples.",
+         .needs =
+             "No positions and one layer: products of adjacent samples, averaged over all frames.",
+         .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
+        [](const Options& options, Synthetic& task) {
+          const Signals signals(options);
+          task = signals.synthetic();
+          task.shape.classes = signals.processes.size();
+          task.draw = [signals](const Rng& rng) {
+            auto [process, samples] = signals.draw(rng, 0);
+            return Example{.features = std::move(samples), .targets = {process}};
+          };
+          task.best = [signals](const Example& input) {
+            const std::vector<double> p = posterior(signals.processes, input.features);
+            Synthetic::Best best;
+            add_best_guess(p.data(), p.size(), best);
+            return best;
+          };
+        }),
+    signal_task({.name = "next_value",
+                 .summary = "Predict the next value of a signal that one of several known AR(2) "
+                            "processes generated.",
+                 .needs = "Positions and one layer, to read the last two samples, and from all "
+                          "samples which process it is.",
+                 .theory = "needs positions: the best guess is linear in the last two samples once "
+                           "the process is known"},
+                [](const Options& options, Synthetic& task) {
+                  const Signals signals(options);
+                  task = signals.synthetic();
+                  task.shape.classes = 1;
+                  task.shape.target = TargetKind::numbers;
+                  task.draw = [signals](const Rng& rng) {
+                    Example example{.features = signals.draw(rng, 1).second};
+                    example.values = {example.features.back()};
+                    example.features.pop_back();
+                    return example;
+                  };
+                  task.best = [signals](const Example& input) {
+                    return Synthetic::Best{.loss = signals.least_square(input.features),
+                                           .targets = 1};
+                  };
+                }),
+    synthetic_task(
+        {.name = "mean_of_marked",
+         .summary =
+             "Predict the mean of the values of the marked vectors; the target has added noise.",
+         .options =
+             {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
+              {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
+              {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01, 1.0},
+              {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0, 100.0}},
+         .needs = "No positions, and one layer with one head that attends only to marked vectors.",
+         .theory = "solvable: one head that attends to marked vectors only",
+         .source = "after the adding problem of Hochreiter and Schmidhuber 1997",
+         .best = kComputed},
+        [](const Options& options, Synthetic& task) {
+          const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
+          task.is_continuous = true;
+          task.shape = {.input = InputKind::vectors,
+                        .output = OutputKind::sequence,
+                        .classes = 1,
+                        .features = 2,
+                        .target = TargetKind::numbers};
+          draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
+            return draw_marked(rng, length, marks, noise);
+          });
+          task.best = [=](const Example&) {
+            return Synthetic::Best{.loss = noise * noise, .targets = 1};
+          };
+        }),
+    // A set has no order. A model without positions suits it: its answer for a vector does not
+    // depend on the vector's position.
+    synthetic_task(
+        {.name = "anomaly",
+         .summary = "Find the odd vector in a set: the others are drawn around one centre, it "
+                    "around another.",
+         .options =
+             {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
+              {"features", 4, "Numbers in a vector.", 1, 4096},
+              {"spread", 2.0,
+               "Standard deviation of the centres, relative to that of vectors around a centre.",
+               above(0), 1000}},
+         .needs = "No positions and one layer, which compares each vector with all others.",
+         .theory = "solvable: one layer without positions compares each vector with the mean of "
+                   "the others",
+         .source = "the set anomaly detection of Lee et al. 2019 (Set Transformer), "
+                   "arXiv:1810.00825, on Gaussian vectors",
+         .best = kComputed},
+        [](const Options& options, Synthetic& task) {
+          const Sizes sizes{get_size(options, "vectors"), get_size(options, "features"),
+                            get_double(options, "spread")};
+          task.shape = {.input = InputKind::vectors,
+                        .max_length = sizes.vectors,
+                        .class_names = {"usual", "odd"},
+                        .features = sizes.features};
+          task.draw = [sizes](const Rng& rng) { return draw_set(rng, sizes); };
+          task.best = [sizes](const Example& input) {
+            Synthetic::Best sum;
+            for (double p : posterior(input.features, sizes)) {
+              const double either[] = {p, 1 - p};
+              add_best_guess(either, 2, sum);
+            }
+            return sum;
+          };
+        })};
 
 }  // namespace xgrad

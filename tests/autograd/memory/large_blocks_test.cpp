@@ -1,4 +1,4 @@
-#include <xgrad/autograd/memory/large_blocks.hpp>
+#include <xgrad/autograd/detail/large_blocks.hpp>
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include <xgrad/autograd/autocast.hpp>
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/kernels/bfloat16.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/recompute.hpp>

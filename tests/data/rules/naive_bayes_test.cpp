@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/naive_bayes.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/watch_progress.hpp>
 
 #include <support/temporary_directory.hpp>

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <numeric>
 
-#include <xgrad/data/synthetic/chain.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 
 #include "support/statistics.hpp"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include <xgrad/data/synthetic/chain.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 
 #include "data/synthetic/laws.hpp"
 

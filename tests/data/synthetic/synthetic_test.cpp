@@ -264,12 +264,10 @@ TEST(Synthetic, AClassForASequenceOfTokensIsHeldAgainstNaiveBayes) {
 }
 
 TEST(Synthetic, ASplitWithoutInputsIsAnError) {
-  const auto describe = [](const Options&) {
-    Synthetic task;
+  const auto describe = [](const Options&, Synthetic& task) {
     task.shape.vocabulary = task.shape.classes = task.shape.max_length = 2;
     task.draw = [](const Rng&) { return Example{{0, 1}, {}, {}}; };
     task.solve = [](const Tokens& ids) { return ids; };
-    return task;
   };
   const auto task = synthetic_task({"lone", "Of a test."}, describe).make({}, 1);
   int thrown = 0;

@@ -99,13 +99,14 @@ TEST(MultiLabel, OneAnswerIsEnough) {
 TEST(MultiLabel, TheAnswersGoWithTheModel) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.write("a.csv", "text,label\na,news art\nb,\n");
-  const std::string learned = task(path)->learned();
+  const std::string learned = task(path)->vocabulary_and_scales();
   const auto other = task("/nowhere.csv", folder.write("b.csv", "text,label\nb,news\n"));
   other->adopt(learned);
   EXPECT_EQ(other->shape().class_names, (Texts{"art", "news"}));
   EXPECT_EQ(values(*other, Split::test), (std::vector<Values>{{0, 1}}));
   const auto one = find_task("files").make({{"train", "/nowhere.csv"}}, 1);
-  const std::string single = task(folder.write("c.csv", "text,label\na,x\nb,\n"))->learned();
+  const std::string single =
+      task(folder.write("c.csv", "text,label\na,x\nb,\n"))->vocabulary_and_scales();
   EXPECT_THROW(one->adopt(single), CheckpointError);
 }
 

@@ -6,8 +6,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/tables/vocabulary_and_scales.hpp>
 #include <xgrad/data/task.hpp>
 
 #include <data/tables/whole_table.hpp>
@@ -208,16 +208,16 @@ TEST(Files, OneFileIsSplitByItsInputs) {
   EXPECT_EQ(again->dataset(Split::validation)->size(), sizes[Split::validation]);
 }
 
-TEST(Files, WhatWasLearnedGoesWithTheModel) {
+TEST(Files, VocabularyAndScalesGoWithTheModel) {
   const Small folder;
   const auto of = task(folder.options());
-  const std::string learned = of->learned();
+  const std::string learned = of->vocabulary_and_scales();
   const auto other = task({{"train", "/nowhere.csv"}});
   other->adopt(learned);
   EXPECT_EQ(other->shape().token_names, of->shape().token_names);
   EXPECT_EQ(other->shape().class_names, of->shape().class_names);
   EXPECT_EQ(other->parse("b a").ids, (Tokens{2, 1}));
-  EXPECT_EQ(other->learned(), learned);
+  EXPECT_EQ(other->vocabulary_and_scales(), learned);
   EXPECT_THROW(other->dataset(Split::train), DataError);
   EXPECT_EQ(to_json(vocabulary_and_scales_from_json(learned)), learned);
   for (const char* bad : {"", "{}", "[1]", R"({"tokens": 1})"}) {
@@ -228,7 +228,7 @@ TEST(Files, WhatWasLearnedGoesWithTheModel) {
 
 TEST(Files, ATrainingFileThatChangedIsNotTrainedOn) {
   const Small folder;
-  const std::string learned = task(folder.options())->learned();
+  const std::string learned = task(folder.options())->vocabulary_and_scales();
   folder.write("train.csv", "text,label\na b,yes\nb a,no\n");
   const auto of = task(folder.options());
   of->adopt(learned);
@@ -249,9 +249,9 @@ std::string error_of(const Task& task, Split split) {
 TEST(Files, FilesOfTheOtherSplitsThatChangedAreNotScored) {
   const Small folder;
   const auto first = task(folder.options());
-  const std::string before = first->learned();
+  const std::string before = first->vocabulary_and_scales();
   for (Split split : {Split::validation, Split::test}) first->dataset(split);
-  const std::string learned = first->learned();
+  const std::string learned = first->vocabulary_and_scales();
   const auto later = [&](const std::string& adopted, const Options& more = {}) {
     auto of = task(folder.options(more));
     of->adopt(adopted);
@@ -268,7 +268,7 @@ TEST(Files, FilesOfTheOtherSplitsThatChangedAreNotScored) {
         << "a file of another name is meant to be another";
     EXPECT_EQ(error_of(*later(before), split), "none") << "a run that has read neither knows none";
   }
-  EXPECT_EQ(later(learned)->learned(), learned);
+  EXPECT_EQ(later(learned)->vocabulary_and_scales(), learned);
   EXPECT_THROW(later(before.substr(0, before.size() - 1) + R"(,"files":[1]})"), CheckpointError);
 }
 

@@ -118,7 +118,7 @@ TEST(FilesOfNumbers, LinesAreCutAsRowsAre) {
                      {"max_length", std::int64_t(2)},
                      {"longer", "cut"}};
   EXPECT_EQ(task(options)->parse("1 3 1").features, (std::vector<float>{-1, 1}));
-  const std::string learned = task(options)->learned();
+  const std::string learned = task(options)->vocabulary_and_scales();
   options["longer"] = "error";
   const auto strict = task(options);
   strict->adopt(learned);
@@ -132,20 +132,20 @@ TEST(FilesOfNumbers, LinesAreCutAsRowsAre) {
   }
 }
 
-TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
+TEST(FilesOfNumbers, VocabularyAndScalesGoWithTheModel) {
   const test::TemporaryDirectory folder;
   const Options options = {{"train", folder.write("a.csv", kColumns)},
                            {"input", "a, b"},
                            {"target", "y"},
                            {"tokens", "numbers"},
                            {"labels", "numbers"}};
-  const std::string learned = task(options)->learned();
+  const std::string learned = task(options)->vocabulary_and_scales();
   Options moved = options;
   moved["train"] = "/nowhere.csv";
   const auto other = task(moved);
   other->adopt(learned);
   EXPECT_EQ(other->parse("5 11").features, (std::vector<float>{3, 1}));
-  EXPECT_EQ(other->learned(), learned);
+  EXPECT_EQ(other->vocabulary_and_scales(), learned);
   moved["tokens"] = "words", moved["input"] = "a";
   EXPECT_THROW(task(moved)->adopt(learned), CheckpointError);
 }
@@ -291,7 +291,7 @@ TEST(FilesOfNumbers, LargeAndSmallColumnsHaveTheirScales) {
   EXPECT_EQ(rows[1].values, (std::vector<float>{1}));
   EXPECT_EQ(of->shape().value_deviation, (std::vector<double>{1e160}));
   const auto other = task(options);
-  other->adopt(of->learned());
+  other->adopt(of->vocabulary_and_scales());
   EXPECT_EQ(other->shape().value_mean, of->shape().value_mean);
   EXPECT_EQ(other->parse("3e200 1e-200 0").features, (std::vector<float>{1, -1, 0}));
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/layers/models/models.hpp>
 
 #include "layers/models.hpp"

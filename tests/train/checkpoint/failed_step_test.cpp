@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include <xgrad/train/diagnose/replay.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 #include "support/checkpoints.hpp"
@@ -30,7 +30,10 @@ TEST(FailedStep, AStepThatFailsBeforeItBeginsIsKeptWithItsOwnBatch) {
       trainer.parameters().at("head.weight").mutable_value().data()[0] =
           std::numeric_limits<float>::quiet_NaN();
     }
-    void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
+    std::string on_fatal_step(const Checkpoint& checkpoint) override {
+      failed = checkpoint;
+      return "";
+    }
     Trainer<float>& trainer;
     std::optional<Checkpoint> failed;
   };

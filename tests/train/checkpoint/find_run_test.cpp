@@ -5,7 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 #include <support/temporary_directory.hpp>
 

@@ -37,7 +37,7 @@ struct Model {
     Checkpoint c;
     c.step = 5;
     c.parameters = capture(parameters);
-    c.optimizer = capture(*optimizer);
+    for (const auto& s : optimizer->state()) c.optimizer.push_back({s.name, s.tensor});
     return c;
   }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/options.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 
 #include "support/gradients.hpp"
@@ -19,10 +19,10 @@ Config with(const std::vector<std::string>& overrides, const std::string& text =
 }
 
 TEST(ConfigPresets, EachValueIsOneThatItsKeyMayHave) {
-  for (const detail::Preset& preset : detail::model_presets()) {
-    const Config config = with({"model.preset=" + preset.name});
-    EXPECT_FALSE(preset.values.empty());
-    for (const auto& [name, value] : preset.values) {
+  for (const auto& [preset, values] : detail::model_presets()) {
+    const Config config = with({"model.preset=" + preset});
+    EXPECT_FALSE(values.empty());
+    for (const auto& [name, value] : values) {
       const detail::ConfigKey* key = detail::find_config_key("model", name);
       ASSERT_NE(key, nullptr) << name;
       EXPECT_EQ(problem(key->spec, value), "") << name;

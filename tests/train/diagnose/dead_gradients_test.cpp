@@ -1,5 +1,5 @@
 // [train] dead_gradients_every: a run ends when no gradient reaches a parameter.
-#include <xgrad/train/diagnose/dead_gradients.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,10 @@ const std::string kSaid =
 
 struct Witness final : TrainerHooks {
   void on_step(const StepReport& report) override { last = report.step; }
-  void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
+  std::string on_fatal_step(const Checkpoint& checkpoint) override {
+    failed = checkpoint;
+    return "";
+  }
   std::uint64_t last = 0;
   std::optional<Checkpoint> failed;
 };

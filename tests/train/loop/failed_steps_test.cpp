@@ -1,9 +1,8 @@
 // I3: whatever is not finite is found in the same step, and named; nothing is updated.
 #include <gtest/gtest.h>
 
-#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/diagnose/replay.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include "support/checkpoints.hpp"
 #include "support/errors.hpp"

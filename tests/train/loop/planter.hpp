@@ -67,7 +67,10 @@ struct Watch final : TrainerHooks {
     planter.armed = false;
     step = 0;  // never again
   }
-  void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
+  std::string on_fatal_step(const Checkpoint& checkpoint) override {
+    failed = checkpoint;
+    return "";
+  }
 
   Planter& planter;
   std::uint64_t step;

@@ -1,4 +1,3 @@
-#include <xgrad/train/metrics/estimates.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include <xgrad/autograd/memory/counters.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/loop/trainer.hpp>

@@ -88,7 +88,7 @@ struct Untrained {
     Checkpoint checkpoint;
     checkpoint.parameters = capture(parameters);
     checkpoint.config = to_toml(config);
-    checkpoint.state[kLearned] = task->learned();
+    checkpoint.state[kLearned] = task->vocabulary_and_scales();
     publish(directory.path(), "model.h5", to_hdf5(checkpoint));
   }
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/report.hpp>
 
 #include <gtest/gtest.h>
 

@@ -181,8 +181,12 @@ TEST(PartialWeights, AHeadForOtherClassesIsNotTaken) {
   const std::vector<NamedTensor> weights = {{"head.bias", full<float>({2}, 1)},
                                             {"embedding.one_hot.weight", full<float>({4, 2}, 1)},
                                             {"x.bias", full<float>({1}, 1)}};
-  const IdNames ours = {{"a", "b"}, {"no", "yes"}};
-  const PartialFit fit = restore_fitting(weights, {{"b", "a"}, {"N", "V"}}, "w", parameters, ours);
+  TaskShape theirs, ours;
+  theirs.token_names = {"b", "a"};
+  theirs.class_names = {"N", "V"};
+  ours.token_names = {"a", "b"};
+  ours.class_names = {"no", "yes"};
+  const PartialFit fit = restore_fitting(weights, theirs, "w", parameters, ours);
   EXPECT_EQ(fit.taken, Names{"x.bias"});
   EXPECT_EQ(fit.misfits, (Names{"head.bias (the file has other classes)",
                                 "embedding.one_hot.weight (the file has other words)"}));

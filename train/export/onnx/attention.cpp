@@ -1,6 +1,3 @@
-#include <cmath>
-#include <functional>
-#include <map>
 
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/layers/attention/weights.hpp>
@@ -52,9 +49,6 @@ std::vector<Value> project(Builder& g, const Value& query, const Value& memory,
 
 const Builder::Attribute kLast = {"axis", -1};
 
-const std::map<std::string, Score> kScores = {
-    {"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}};
-
 // Returns j - i (N, M) for query i and key j of q (B, N, H, d) and k (B, M, H, d).
 Value distance(Builder& g, const Value& q, const Value& k) {
   const auto places = [&](const Value& x) {
@@ -73,9 +67,7 @@ Value seen(Builder& g, const Value& distance, const AttentionOptions& options) {
   if (!options.key_mask.empty()) only(g("Unsqueeze", {options.key_mask, Integers{1, 2}}));
   if (!options.mask.empty()) only(g("Unsqueeze", {options.mask, Integers{1}}));
   if (options.causal) only(g("LessOrEqual", {distance, 0}));
-  if (options.self && g.model.exclude_self) {
-    only(g("Not", {g("Equal", {distance, 0})}));
-  }
+  if (options.self && g.model.exclude_self) only(g("Not", {g("Equal", {distance, 0})}));
   return all;
 }
 
@@ -90,8 +82,7 @@ Value position_bias(Builder& g, const Value& distance, const std::string& path) 
   }
   if (g.model.positions != "relative_bias") return {};
   const auto most = std::int64_t(g.model.max_distance);
-  const Value near = g("Min", {g("Max", {distance, -most}), most});
-  const Value rows = g("Add", {near, most});
+  const Value near = g("Min", {g("Max", {distance, -most}), most}), rows = g("Add", {near, most});
   const Value table = g.weight(path + ".relative_position_bias_table");
   return g.transpose(g("Gather", {table, rows}), {2, 0, 1});
 }
@@ -99,8 +90,7 @@ Value position_bias(Builder& g, const Value& distance, const std::string& path) 
 // w.tanh(q + k) for each head, (B, H, N, M).
 Value additive_scores(Builder& g, const Value& q, const Value& k, const std::string& path) {
   const auto per_head = [&](const Value& x, std::int64_t axis) {
-    const Value y = g.transpose(x, {0, 2, 1, 3});
-    return g("Unsqueeze", {y, Integers{axis}});
+    return g("Unsqueeze", {g.transpose(x, {0, 2, 1, 3}), Integers{axis}});
   };
   const Value t = g("Tanh", {g("Add", {per_head(q, 3), per_head(k, 2)})});  // (B, H, N, M, d)
   const Value w = g("Unsqueeze", {g.weight(path + ".score_weight"), Integers{1, 3}});
@@ -108,7 +98,9 @@ Value additive_scores(Builder& g, const Value& q, const Value& k, const std::str
 }
 
 Value scores(Builder& g, Value q, Value k, const std::string& path) {
-  const Score score = kScores.at(g.model.score);
+  const Score score = g.model.score == "cosine"     ? Score::cosine
+                      : g.model.score == "additive" ? Score::additive
+                                                    : Score::dot;
   const std::size_t size = g.model.head_dim != 0 ? g.model.head_dim : g.model.width / g.model.heads;
   const auto factor =
       float(score_factor({.score = score, .temperature = g.model.temperature},
@@ -164,8 +156,7 @@ Value attention_weights(Builder& g, const Value& q, const Value& k, const std::s
   const Value far = options.self && by_place ? distance(g, q, k) : Value();
   const Value see = seen(g, far, options);
   const auto keys = [&] {  // number of keys that a query may attend to, at least 1
-    const Value each = see.empty() ? extent(g, k, 1) : see;
-    const Value count = g.as_float(each);
+    const Value count = g.as_float(see.empty() ? extent(g, k, 1) : see);
     return g("Max", {g("ReduceSum", {count, Integers{-1}}), 1.0f});
   };
   Value s = scores(g, q, k, path);
@@ -188,9 +179,7 @@ Value attention(Builder& g, const Value& query, const Value& memory, const std::
   std::vector<Value> parts =
       options.self ? g.split(linear(g, query, path + ".in_proj_"), 2, {inner, inner, inner})
                    : project(g, query, memory, path, inner);
-  for (Value& part : parts) {
-    part = g("Reshape", {part, Integers{0, 0, heads, size}});
-  }
+  for (Value& part : parts) part = g("Reshape", {part, Integers{0, 0, heads, size}});
   if ((options.self || g.model.cross_positions) && g.model.positions == "rotary") {
     for (const std::size_t i : {0, 1}) parts[i] = rotary(g, parts[i], heads, size);
   }

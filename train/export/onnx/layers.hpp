@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -16,15 +17,18 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace xgrad::onnx_export {
 
 /// A value, identified by its name; the name of a weight's value is that of the weight.
 using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
-/// Builds a graph of opset 17 operators, in the order in which they are added, with the format's
-/// own schema and checker (libonnx), and holds the state that the functions below share. The batch
-/// size B and the length N are unknown: functions must not depend on them.
+/// Builds a graph of opset 17 operators, in the order in which they are added, with libonnx, and
+/// holds the state that the functions below share, which must not depend on batch size and length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
@@ -50,7 +54,7 @@ class Builder {
   /// Declares a value as an output of the model with this name.
   void output(const Value& value, const std::string& name, const Axes& axes);
 
-  bool has_weight(const std::string& name) const;
+  bool has_weight(const std::string& name) const { return weights_.contains(name); }
   const Shape& shape_of(const std::string& name) const;
   /// Adds a weight to the graph. Throws CheckpointError if there is none of this name.
   Value weight(const std::string& name);
@@ -59,16 +63,22 @@ class Builder {
 
   /// Adds an operator with one result and returns that.
   Value operator()(const char* op, const std::vector<Input>& inputs,
-                   const std::vector<Attribute>& attributes = {});
+                   const std::vector<Attribute>& attributes = {}) {
+    return several(1, op, inputs, attributes).front();
+  }
   /// Adds an operator with several results and returns them all.
   std::vector<Value> several(std::size_t count, const char* op, const std::vector<Input>& inputs,
                              const std::vector<Attribute>& attributes);
-  /// Splits x along an axis into parts with these extents.
-  std::vector<Value> split(const Value& x, std::int64_t axis, const Integers& extents);
+  /// Splits x along an axis.
+  std::vector<Value> split(const Value& x, std::int64_t axis, const Integers& extents) {
+    return several(extents.size(), "Split", {x, extents}, {{"axis", axis}});
+  }
   /// Permutes the axes of x.
-  Value transpose(const Value& x, const Integers& axes);
+  Value transpose(const Value& x, const Integers& axes) {
+    return (*this)("Transpose", {x}, {{"perm", axes}});
+  }
   /// Converts integers or booleans to float.
-  Value as_float(const Value& x);
+  Value as_float(const Value& x) { return (*this)("Cast", {x}, {{"to", std::int64_t(Type::f32)}}); }
 
   /// Adds a metadata entry to the model.
   void metadata(const std::string& key, const std::string& text);
@@ -83,8 +93,16 @@ class Builder {
   Value adjacency = {};  ///< (B, N, N), true where a token may attend to another; empty: everywhere
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Weight {
+    Tensor<float> tensor;
+    bool used = false;
+  };
+  // A name for a value, after its operator.
+  Value fresh(const std::string& op);
+
+  std::unique_ptr<onnx::ModelProto> proto_;
+  std::map<std::string, Weight> weights_;
+  std::map<std::string, int> numbers_;  // counters of fresh names
 };
 
 /// Options of attention(), as in autograd/ops.hpp. Empty masks hide nothing.
@@ -106,17 +124,13 @@ Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
 Value where(Builder& g, const Value& mask, const Value& x, float other);
 /// Instead of minus infinity: keeps fully masked rows free of NaN.
 inline constexpr float kLowest = std::numeric_limits<float>::lowest();
-/// Layer norm or RMS norm.
-Value norm(Builder& g, const Value& x, const std::string& path);
-/// relu, gelu, ...: [model] activation.
-Value activation(Builder& g, const Value& x);
-Value mlp(Builder& g, const Value& x, const std::string& path);
+Value activation(Builder& g, const Value& x);  ///< relu, gelu, ...: [model] activation
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
-Value encoder(Builder& g, Value x, const std::string& path);
+Value encoder(Builder& g, const Value& x, const std::string& path);
 /// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
-Value decoder(Builder& g, Value x, const Value& memory, const std::string& path);
+Value decoder(Builder& g, const Value& x, const Value& memory, const std::string& path);
 
 /// The maximum number of tokens in inputs or outputs, class token included.
 std::size_t longest(const Builder& g);

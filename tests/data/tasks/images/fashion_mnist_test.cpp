@@ -197,9 +197,9 @@ TEST(FashionMnist, FilesThatDoNotFitAreErrors) {
 TEST(FashionMnist, FilesThatChangedAreErrors) {
   const Folder folder;
   const auto first = folder.task();
-  EXPECT_EQ(first->learned(), "") << "nothing was read";
+  EXPECT_EQ(first->vocabulary_and_scales(), "") << "nothing was read";
   for (Split split : {Split::train, Split::test}) first->dataset(split);
-  const std::string learned = first->learned();
+  const std::string learned = first->vocabulary_and_scales();
   const auto error_of = [&](Split split) -> std::string {
     const auto later = folder.task();
     later->adopt(learned);
@@ -208,7 +208,7 @@ TEST(FashionMnist, FilesThatChangedAreErrors) {
     } catch (const DataError& error) {
       return error.what();
     }
-    EXPECT_EQ(later->learned(), learned);
+    EXPECT_EQ(later->vocabulary_and_scales(), learned);
     return "none";
   };
   for (Split split : {Split::train, Split::validation, Split::test}) {
@@ -316,7 +316,7 @@ TEST(FashionMnist, IsReadOnceByThoseThatUseItTogether) {
     readers.tell("");
     if (readers.self == 0) std::filesystem::remove(folder / "train-images-idx3-ubyte.gz");
     readers.tell("");
-    EXPECT_EQ(task->learned(), alone->learned());
+    EXPECT_EQ(task->vocabulary_and_scales(), alone->vocabulary_and_scales());
     for (const Split split : {Split::train, Split::validation, Split::test}) {
       const auto expected = alone->dataset(split), found = task->dataset(split);
       ASSERT_EQ(found->size(), expected->size());

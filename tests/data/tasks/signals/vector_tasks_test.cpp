@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/synthetic/autoregression.hpp>
+#include <xgrad/data/synthetic/processes.hpp>
 #include <xgrad/data/text/example_text.hpp>
 
 namespace xgrad {

@@ -1,0 +1,67 @@
+// Random processes whose best guesses are known: Markov chains, and autoregressive signals.
+#pragma once
+
+#include <xgrad/data/synthetic/synthetic.hpp>
+
+namespace xgrad {
+
+/// A Markov chain with a uniform first state.
+struct Chain {
+  std::size_t states = 0;          ///< K, the number of states
+  std::vector<double> transition;  ///< (K, K): row i is the distribution of the state after i
+};
+
+/// Divides the numbers of a row by their sum.
+void normalise(double* row, std::size_t size);
+
+/// Draws `count` distributions over `size` values, (count, size). Probabilities are exp(spread z)
+/// with standard normal z, normalised.
+std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);
+
+/// A chain whose transitions are random_rows(), with every transition possible.
+inline Chain random_chain(const Rng& rng, std::size_t states, double spread) {
+  return {states, random_rows(rng / "transition", states, states, spread)};
+}
+
+/// Samples from a distribution: maps a uniform number in [0, 1) to a value in [0, size).
+std::int32_t choose(const double* distribution, std::size_t size, double uniform);
+
+/// Draws a path of `length` states, at least one.
+Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
+
+/// Returns p(state t | all evidence), (N, K), from likelihoods (N, K) of the evidence at t given
+/// the state. Forward-backward, scaled at each t (Rabiner 1989). Requires: evidence with a positive
+/// probability.
+std::vector<double> smooth(const Chain& chain, const std::vector<double>& likelihood);
+
+/// The probabilities that are proportional to the exponentials of these logarithms.
+std::vector<double> from_logarithms(std::vector<double> values);
+
+/// Adds the best guess from a distribution: its largest probability to `right`, its entropy to
+/// `loss`.
+void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum);
+
+/// An autoregressive process: x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t,
+/// starting from x = 0.
+struct Ar2 {
+  double a1 = 0;     ///< coefficient of x_(t-1)
+  double a2 = 0;     ///< coefficient of x_(t-2)
+  double sigma = 1;  ///< standard deviation of the noise
+
+  /// The mean of x_t given x_(t-1) = x1 and x_(t-2) = x2.
+  double expected(double x1, double x2) const { return a1 * x1 + a2 * x2; }
+};
+
+/// Makes `count` processes whose variance tends to 1 and whose spectra peak at different
+/// frequencies: poles r exp(+-i theta), theta = pi (k + 1) / (count + 1), so a1 = 2 r cos theta, a2
+/// = -r^2 and sigma^2 = (1 + a2) ((1 - a2)^2 - a1^2) / (1 - a2) (Box & Jenkins, 3.2.4).
+std::vector<Ar2> resonators(std::size_t count, double radius);
+
+/// Draws a signal of `length` samples. Each value is rounded to float before the next is computed
+/// from it.
+std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length);
+
+/// Returns p(process | signal), (processes), under a uniform prior.
+std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vector<float>& signal);
+
+}  // namespace xgrad
