@@ -23,7 +23,8 @@ HEAVY = {
     "xtensor-blas/": 1,  # principal components
     "cblas.h": 0,
     "toml++/": 1,
-    "nlohmann/": 10,  # logs, evaluations, predictions, traces, JSON Lines, sweeps, header of safetensors, what was learned, schema, certificates
+    "nlohmann/": 11,  # logs, evaluations, predictions, traces, JSON Lines, sweeps, header of safetensors, what was learned, schema, certificates,
+                      # pages that explain
     "CLI/": 1,
     "hdf5": 2,  # checkpoints, and data of other programs
     "H5": 1,

@@ -110,10 +110,8 @@ const std::map<std::string, Value (*)(Builder&)> kModels = {
 
 namespace xgrad {
 
-namespace {
-
 // The settings that the functions of layers.hpp support.
-KnownModel known_model() {
+KnownModel known_to_onnx() {
   KnownModel known = plain_encoder();
   known["kind"] = {"encoder", "encoder_decoder", "mlp", "window_mlp"};
   const auto add = [&](const char* key, std::initializer_list<const char*> words) {
@@ -132,6 +130,8 @@ KnownModel known_model() {
   }
   return known;
 }
+
+namespace {
 
 onnx_export::Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
@@ -161,7 +161,7 @@ void add_metadata(onnx_export::Builder& graph, const TaskShape& shape, const Che
 }  // namespace
 
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
-  const std::vector<std::string> unknown = unknown_settings(config, known_model());
+  const std::vector<std::string> unknown = unknown_settings(config, known_to_onnx());
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
   onnx_export::Builder graph(config.model, shape, weights.parameters);
   graph.output(onnx_export::kModels.at(config.model.kind)(graph), "logits",
