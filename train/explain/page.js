@@ -170,6 +170,7 @@ let buttons = [];  // {path, number, button, canvas, plot} of each head
 function drawHeads() {
   const pass = state.pass, paths = mapsOf(pass);
   $("attention").hidden = !paths.length;
+  if (!paths.includes(state.looked?.path)) state.looked = { path: paths.at(-1), head: 0 };
   if (buttons.map((b) => b.path).filter((path, i) => i % config.heads === 0).join() !== paths.join()) {
     buttons = [];
     $("heads").replaceChildren(...paths.map((path) => h("div", { class: "layer" }, h("h3", {}, titleOf(path)),
@@ -181,7 +182,6 @@ function drawHeads() {
     plot.replaceChildren(canvas, ...marksOf(path, pass).filter(Boolean));
     button.setAttribute("aria-pressed", off);
     button.classList.toggle("looked", looked);
-    button.querySelector(".state").textContent = off ? "silenced" : "";
   }
   $("attention-hint").textContent = (image
     ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where that one looks. "
@@ -202,7 +202,7 @@ function headButton(path, number) {
       const key = `${path} ${number}`;
       if (!state.silenced.delete(key)) state.silenced.add(key);
       update();
-    } }, plot, h("span", { class: "name" }, h("span", {}, `head ${number}`), h("span", { class: "state" })));
+    } }, plot, h("span", { class: "name" }, `head ${number}`));
   buttons.push({ path, number, button, canvas, plot });
   return button;
 }
@@ -212,7 +212,6 @@ const kMostNamed = 48;  // tokens that a map in full size has room to name
 function drawFocus() {
   const pass = state.pass, paths = mapsOf(pass);
   if (!paths.length) return;
-  if (!state.looked || !paths.includes(state.looked.path)) state.looked = { path: paths[0], head: 0 };
   const { path, head: number } = state.looked, map = mapOf(pass, path, number);
   const title = h("h3", {}, `${titleOf(path)}, head ${number}`);
   if (image && !path.startsWith("decoder.")) {
@@ -261,8 +260,7 @@ function namedMap(map, rows, cols) {
     parts.push(nameText(rows, n, { x: left - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m];
-      parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p), ...pointing(rows, n) },
-        svg("title", {}, `${rows.names[n]} → ${cols.names[m]}: ${p.toFixed(3)}`)));
+      if (p > 0.003) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p) }));
     }
   }
   parts.push(svg("rect", { class: "plot-frame", x: left, y: top, width: map.cols * size, height: map.rows * size }));
@@ -270,11 +268,18 @@ function namedMap(map, rows, cols) {
     for (let n = 0; n < map.rows; ++n) if (isPicked(rows, n)) parts.push(svg("rect", { class: "here", fill: "none", x: left, y: top + n * size, width: map.cols * size, height: size }));
     for (let m = 0; m < map.cols; ++m) if (isPicked(cols, m)) parts.push(svg("rect", { class: "here", fill: "none", "stroke-dasharray": "3 3", x: left + m * size, y: top, width: size, height: map.rows * size }));
   }
-  return svg("svg", { viewBox: `0 0 ${left + map.cols * size + 2} ${top + map.rows * size + 2}`, role: "img", "aria-label": "Weights of this head: rows look, columns are looked at" }, parts);
+  const width = left + map.cols * size + 2, title = svg("title", {}, "Weights of this head: rows look, columns are looked at");
+  return svg("svg", { viewBox: `0 0 ${width} ${top + map.rows * size + 2}`, role: "img", onpointerleave: () => point(null), onpointermove: (event) => {
+    const box = event.currentTarget.getBoundingClientRect(), scale = width / box.width;
+    const m = Math.floor(((event.clientX - box.left) * scale - left) / size), n = Math.floor(((event.clientY - box.top) * scale - top) / size);
+    if (m < 0 || n < rows.first || m >= map.cols || n >= map.rows) return;
+    title.textContent = `${rows.names[n]} → ${cols.names[m]}: ${map.data[n * map.cols + m].toFixed(3)}`;
+    point({ side: rows.side, n: n - rows.first });
+  } }, title, parts);
 }
 
 function lines(map, rows, cols) {
-  const step = Math.max(14, 360 / Math.max(map.rows, map.cols)), left = 70, right = 250, height = step * Math.max(map.rows, map.cols) + 22;
+  const step = Math.min(Math.max(14, 330 / Math.max(map.rows, map.cols)), 26), left = 90, right = 300, height = step * Math.max(map.rows, map.cols) + 22;
   const y = (i, count) => 22 + (i + 0.5) * (height - 22) / count, parts = [];
   const among = state.token && [rows, cols].some((side) => side.side === state.token.side);
   for (let n = 0; n < map.rows; ++n) {
@@ -288,13 +293,13 @@ function lines(map, rows, cols) {
   const nameAll = (side, count, x, anchor, from) => {
     for (let i = 0; i < count; ++i) {
       parts.push(nameText(side, i, { x, y: y(i, count) + 4, "text-anchor": anchor }),
-        svg("rect", { class: "pick", x: from, y: y(i, count) - step / 2, width: 70, height: step, ...pointing(side, i) }));
+        svg("rect", { class: "pick", x: from, y: y(i, count) - step / 2, width: 90, height: step, ...pointing(side, i) }));
     }
   };
   nameAll(rows, map.rows, left - 6, "end", 0);
   nameAll(cols, map.cols, right + 6, "start", right);
   parts.push(svg("text", { x: left - 6, y: 12, "text-anchor": "end" }, "looks"), svg("text", { x: right + 6, y: 12 }, "is looked at"));
-  return svg("svg", { viewBox: `0 0 320 ${height}`, role: "img", "aria-label": "The same weights as lines from the tokens that look to those that are looked at" }, parts);
+  return svg("svg", { viewBox: `0 0 390 ${height}`, role: "img", "aria-label": "The same weights as lines from the tokens that look to those that are looked at" }, parts);
 }
 
 // The picture with the weights of a head on its patches.
@@ -303,12 +308,10 @@ function overlay(pass, map) {
   const context = canvas.getContext("2d"), picture = h("canvas");
   paintPicture(picture, pass.input.features);
   context.imageSmoothingEnabled = false;
-  context.globalAlpha = 0.55;
   context.drawImage(picture, 0, 0, canvas.width, canvas.height);
-  context.globalAlpha = 1;
   const values = lookedAt(map), most = Math.max(...values, 1e-9), side = canvas.width / across(), wide = across();
   values.forEach((p, i) => {
-    context.fillStyle = `rgba(${heat.join()},${0.85 * p / most})`;
+    context.fillStyle = `rgba(86,180,233,${0.7 * p / most})`;
     context.fillRect(i % wide * side, Math.floor(i / wide) * side, side - 1, side - 1);
   });
   if (state.token) {
@@ -420,9 +423,9 @@ function drawChanges() {
 
 // ---- all test examples, in the background -----------------------------------------------------------
 
-let turn = 0;
+let turn = 0;  // counts the changes, which end what runs in the background
 
-// Calls f(i) for i in [0, count) in short slices, until something changes.
+// Calls f(i) for i in [0, count) in short slices, until something changes, and then done().
 function inBackground(count, f, done = () => {}) {
   const mine = turn;
   let i = 0;
@@ -432,12 +435,12 @@ function inBackground(count, f, done = () => {}) {
     if (i < count) setTimeout(slice, 4);
     else done();
   };
-  setTimeout(slice, 30);
+  slice();
 }
 
 const exampleText = (i) => image ? `${i + 1}${examples[i].targets && !perToken ? ` ${className(examples[i].targets[0])}` : ""}` : `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
 
-function scoreExamples() {
+function scoreExamples(done) {
   let right = 0, all = 0;
   inBackground(examples.length, (i) => {
     const found = isRight(examples[i], run(examples[i]));
@@ -447,8 +450,9 @@ function scoreExamples() {
     $("example").options[i + 1].textContent = `${found ? "✓" : "✗"} ${exampleText(i)}`;
   }, () => {
     const lost = unknown(state.input);
-    $("summary").textContent = (all ? `Right on ${right} of ${all} test examples${state.silenced.size ? " with these heads silenced" : ""}.` : "") +
+    $("summary").textContent = (all ? `${perToken || generated ? "Every token is right" : "Right"} on ${right} of ${all} test examples${state.silenced.size ? " with these heads silenced" : ""}.` : "") +
       (lost ? ` ${lost} of ${state.input.ids.length} tokens are not in the vocabulary.` : "");
+    done();
   });
 }
 
@@ -491,7 +495,6 @@ function measureOf(from, to) {
 }
 
 function drawPatching() {
-  $("patching").hidden = generated || config.layers === 0 || !state.pass.seen["encoder.layers.0.residual_before"];
   if ($("patching").hidden) return;
   $("grid").replaceChildren();
   const say = (text) => ($("measure").textContent = text);
@@ -503,30 +506,48 @@ function drawPatching() {
   const low = measure.of(from.logits), high = measure.of(to.logits);
   const sites = Object.keys(from.seen).filter((site) => /^encoder\.layers\.\d+\.residual_/.test(site) && (!site.endsWith("before") || site.includes(".0.")));
   const [side] = sidesOf("encoder.", from), others = sidesOf("encoder.", to)[0].names, places = from.seen[sites[0]].rows;
-  const cells = sites.map((site) => Array.from({ length: places }, (_, place) => {
-    const kept = () => state.patch?.site === site && state.patch.place === place;
-    const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {
-      state.patch = kept() ? null : { site, place };
-      update({ patching: false });
-      for (const line of cells) for (const cell of line) cell.mark();
-    } }, "·");
-    const td = h("td", { style: shade(0) }, button);
-    return { site, place, td, button, mark: () => (td.classList.toggle("kept", kept()), button.setAttribute("aria-pressed", kept())) };
-  }));
+  const cells = sites.map((site) => Array.from({ length: places }, (_, place) => patchCell(site, place)));
   const title = (n) => side.names[n] === others[n] || image ? shown(side.names[n]) : `${shown(side.names[n])}›${shown(others[n])}`;
-  $("grid").replaceChildren(h("table", { class: "cells" },
+  const keep = () => cells.flat().forEach((cell) => cell.mark());
+  cells.flat().forEach((cell) => cell.button.addEventListener("click", keep));
+  keep();
+  $("grid").replaceChildren(image ? pictures(cells) : h("table", { class: "cells" },
     h("tr", {}, h("td", {}), Array.from({ length: places }, (_, n) => h("th", { scope: "col" }, title(n)))),
     cells.map((line) => h("tr", {}, h("th", { scope: "row" }, siteName(line[0].site)), line.map((cell) => cell.td)))));
-  const all = cells.flat();
-  for (const cell of all) cell.mark();
-  inBackground(all.length, (i) => {
-    const { site, place, td, button } = all[i];
-    const restored = (measure.of(run(state.input, patchedBy(site, place, 1, to.seen)).logits) - low) / (high - low);
+  inBackground(cells.flat().length, (i) => {
+    const cell = cells.flat()[i];
+    cell.show((measure.of(run(state.input, patchedBy(cell.site, cell.place, 1, to.seen)).logits) - low) / (high - low));
+  });
+}
+
+// The cells of each site as the patches of a picture, after one for the class token.
+const pictures = (cells) => h("div", { class: "pictures" }, cells.map((line) => h("table", { class: "cells small" }, h("caption", {}, siteName(line[0].site)),
+  line.slice(0, classToken()).map((cell) => h("tr", {}, cell.td)),
+  Array.from({ length: (line.length - classToken()) / across() }, (_, r) =>
+    h("tr", {}, line.slice(classToken() + r * across(), classToken() + (r + 1) * across()).map((cell) => cell.td))))));
+
+// A cell of the grid, which keeps its patch when it is pressed, until it is pressed again.
+function patchCell(site, place) {
+  const kept = () => state.patch?.site === site && state.patch.place === place;
+  const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {
+    state.patch = kept() ? null : { site, place };
+    update({ patching: false });
+  } }, "·");
+  const td = h("td", { style: shade(0) }, button);
+  const mark = () => {
+    td.classList.toggle("kept", kept());
+    button.setAttribute("aria-pressed", kept());
+  };
+  const show = (restored) => {
+    const text = restored.toFixed(2).replace("-0.00", "0.00");
     td.style.setProperty("--a", Math.min(1, Math.abs(restored)).toFixed(3));
     td.className = `${strong(restored)} ${restored < 0 ? "cold" : ""}`;
-    button.textContent = restored.toFixed(2).replace("-0.00", "0.00");
-    all[i].mark();
-  });
+    button.textContent = image ? "" : text;
+    button.title = text;
+    button.setAttribute("aria-label", `${siteName(site)}, place ${place}: ${text}`);
+    mark();
+  };
+  return { site, place, td, button, mark, show };
 }
 
 // ---- the checkpoints --------------------------------------------------------------------------------------
@@ -637,8 +658,8 @@ function update({ patching = true } = {}) {
   drawHeads();
   drawFocus();
   drawLens();
-  if (patching) drawPatching();
-  scoreExamples();
+  const mine = turn;  // the rest can wait until nobody types or draws
+  setTimeout(() => mine === turn && scoreExamples(patching ? drawPatching : () => {}), 120);
 }
 
 // Takes what was typed or drawn.
@@ -725,6 +746,8 @@ function begin() {
   $("drawn").hidden = !image;
   $("other").hidden = $("other-label").hidden = image;
   $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
+  $("patching").hidden = generated || layers === 0 || kind !== "encoder";
+  $("look").style.setProperty("--heads", Math.min(heads, 4));
   $("go-on").hidden = !generated && !shape.next;
   $("go-on").textContent = generated ? "Write again" : "Continue";
   $("step").max = checkpoints.length - 1;
