@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <variant>
@@ -25,7 +26,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kUsual = 8'000'000, kMost = 40'000'000;  // bytes of weights in Base64
-constexpr std::size_t kMostExamples = 64, kMostOfExamples = 60'000, kMostPoints = 300;
+constexpr std::size_t kMostExamples = 64, kMostPoints = 300;
+constexpr std::size_t kMostOfRest = 195'000;  // bytes of the page without weights
 
 std::string float32(const std::vector<NamedTensor>& tensors) {
   std::string bytes;
@@ -84,15 +86,15 @@ Json to_json(const Example& example) {
   return json;
 }
 
-// The first examples of the test split, as many as there is room for; none without its files.
-Json examples_of(const Task& task) try {
+// The first examples of the test split, as many as fit in `room` bytes; none without its files.
+Json examples_of(const Task& task, std::size_t room) try {
   const auto test = task.dataset(Split::test);
   Json examples = Json::array();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < std::min(kMostExamples, test->size()); ++i) {
     Json example = to_json(test->get(0, i));
     bytes += example.dump().size();
-    if (bytes > kMostOfExamples) break;
+    if (bytes > room) break;
     examples.push_back(std::move(example));
   }
   return examples;
@@ -192,15 +194,20 @@ Explanation explain_html(const std::string& run, std::size_t every) {
       page.left_out.push_back(step);
     }
   }
-  const Json data{{"name", name_of(found.directory.empty() ? run : found.directory)},
-                  {"task", found.config.task},
-                  {"version", kVersion},
-                  {"config", model_of(found.config)},
-                  {"shape", shape_of(task->shape())},
-                  {"tensors", tensors},
-                  {"left_out", page.left_out},
-                  {"curve", curve_of(found.directory)},
-                  {"examples", examples_of(*task)}};
+  Json data{{"name", name_of(found.directory.empty() ? run : found.directory)},
+            {"task", found.config.task},
+            {"version", kVersion},
+            {"config", model_of(found.config)},
+            {"shape", shape_of(task->shape())},
+            {"tensors", tensors},
+            {"left_out", page.left_out},
+            {"curve", curve_of(found.directory)}};
+  const std::size_t rest = std::strlen(page::kBody) + std::strlen(page::kStyle) +
+                           std::strlen(page::kModel) + std::strlen(page::kText) +
+                           std::strlen(page::kScript) + to_text(data).size();
+  // Base64 takes 5.33 of the 5.6 bytes of a weight; names of many tokens come with many weights.
+  const std::size_t most = kMostOfRest + count(found.checkpoint.parameters) / 4;
+  data["examples"] = examples_of(*task, most - std::min(most, rest));
   page.html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

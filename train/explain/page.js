@@ -250,11 +250,11 @@ const pointing = (side, i) => ({ onpointerenter: () => i >= side.first && point(
 
 function namedMap(map, rows, cols) {
   const long = (side) => 7 * Math.max(...side.names.map((text) => [...clipped(text)].length)) + 10;
-  const size = 360 / Math.max(map.cols, 8), left = long(rows), top = cols.names.every((text) => [...clipped(text)].length * 7 < size) ? 18 : long(cols);
-  const parts = [], upright = top === 18;
+  const size = 360 / Math.max(map.cols, 8), left = long(rows), fits = (text) => 6.5 * [...clipped(text)].length < size;
+  const parts = [], top = cols.names.every(fits) ? 18 : long(cols);
   for (let m = 0; m < map.cols; ++m) {
     const x = left + (m + 0.5) * size;
-    parts.push(nameText(cols, m, upright ? { x, y: top - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - 5}) rotate(-90)` }));
+    parts.push(nameText(cols, m, fits(cols.names[m]) ? { x, y: top - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - 5}) rotate(-90)` }));
   }
   for (let n = 0; n < map.rows; ++n) {
     parts.push(nameText(rows, n, { x: left - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
@@ -336,6 +336,25 @@ function overlay(pass, map) {
   return canvas;
 }
 
+// ---- keys -------------------------------------------------------------------------------------------
+
+// The buttons of a group are one stop of the tabulator; the arrow keys move between them.
+function oneStop(container) {
+  for (const [i, button] of container.querySelectorAll("button").entries()) button.tabIndex = i ? -1 : 0;
+}
+
+function moveByArrows(container) {
+  container.addEventListener("keydown", (event) => {
+    const all = [...container.querySelectorAll("button")], line = event.target.closest("tr")?.querySelectorAll("button").length ?? 1;
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -line, ArrowDown: line }[event.key], to = all[all.indexOf(event.target) + by];
+    if (!to) return;
+    event.preventDefault();
+    event.target.tabIndex = -1;
+    to.tabIndex = 0;
+    to.focus();
+  });
+}
+
 // ---- the answer -------------------------------------------------------------------------------------
 
 let written = Infinity, writing = null;  // outputs of a decoder that are shown so far
@@ -391,6 +410,7 @@ function drawAnswer() {
     })));
   }
   $("answer").replaceChildren(...parts);
+  oneStop($("answer"));
   markTokens();
 }
 
@@ -514,6 +534,7 @@ function drawPatching() {
   $("grid").replaceChildren(image ? pictures(cells) : h("table", { class: "cells" },
     h("tr", {}, h("td", {}), Array.from({ length: places }, (_, n) => h("th", { scope: "col" }, title(n)))),
     cells.map((line) => h("tr", {}, h("th", { scope: "row" }, siteName(line[0].site)), line.map((cell) => cell.td)))));
+  oneStop($("grid"));
   inBackground(cells.flat().length, (i) => {
     const cell = cells.flat()[i];
     cell.show((measure.of(run(state.input, patchedBy(cell.site, cell.place, 1, to.seen)).logits) - low) / (high - low));
@@ -559,12 +580,12 @@ function drawCurve() {
   const points = curve?.points ?? [], steps = [...points.map(([step]) => step), ...checkpoints.map((c) => c.step)];
   const value = (step) => {  // of the curve at a step, between its points
     const after = points.findIndex(([s]) => s >= step);
-    if (after <= 0) return points.at(after)?.[1];
+    if (after <= 0) return points[after]?.[0] === step ? points[after][1] : undefined;
     const [[s0, v0], [s1, v1]] = [points[after - 1], points[after]];
     return v0 + (v1 - v0) * (step - s0) / (s1 - s0);
   };
-  $("step-text").textContent = text + (points.length ? `, validation ${curve.metric} ${short(value(now))}` : "") +
-    (left_out.length ? `. Not on this page: the checkpoints at the steps ${left_out.slice(0, 12).join(", ")}${left_out.length > 12 ? " and others" : ""}.` : ".");
+  $("step-text").textContent = text + (value(now) === undefined ? "" : `, validation ${curve.metric} ${short(value(now))}`) +
+    (left_out.length ? `. This page leaves out the checkpoints of ${left_out.length === 1 ? "step" : "the steps"} ${left_out.slice(0, 12).join(", ")}${left_out.length > 12 ? " and others" : ""}.` : ".");
   if (points.length < 2) return;
   const first = Math.min(...steps), last = Math.max(...steps), values = points.map((p) => p[1]);
   const low = curve.metric === "loss" || curve.metric === "accuracy" ? 0 : Math.min(0, ...values), high = curve.metric === "loss" ? Math.max(...values) : 1;
@@ -574,7 +595,7 @@ function drawCurve() {
     svg("text", { x: 34, y: 117 }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
     svg("polyline", { class: "curve", points: points.map(([s, v]) => `${x(s)},${y(v)}`).join(" ") }),
     svg("line", { class: "here", x1: x(now), x2: x(now), y1: 8, y2: 100 }),
-    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step)), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
+    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? low), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
 }
 
 function show(index) {
@@ -659,7 +680,11 @@ function update({ patching = true } = {}) {
   drawFocus();
   drawLens();
   const mine = turn;  // the rest can wait until nobody types or draws
-  setTimeout(() => mine === turn && scoreExamples(patching ? drawPatching : () => {}), 120);
+  setTimeout(() => {
+    if (mine !== turn) return;
+    $("spoken").textContent = `Answer: ${answersOf(state.pass.logits, state.pass.outputs).slice(0, 100).map((answer) => classes ? className(answer) : [...answer].map(short).join(" ")).join(" ")}`;
+    scoreExamples(patching ? drawPatching : () => {});
+  }, 120);
 }
 
 // Takes what was typed or drawn.
@@ -707,8 +732,8 @@ function choose(index) {
   $("example").selectedIndex = state.example + 1;
   $("error").textContent = "";
   if (!image) $("text").value = textOf(state.input);
-  const same = examples.findIndex((example, i) => i !== state.example && lengthOf(example) === lengthOf(state.input) && String(example.targets) !== String(state.input.targets));
-  if (!state.other || lengthOf(state.other) !== lengthOf(state.input)) setOther(same);
+  const differs = (example) => example && lengthOf(example) === lengthOf(state.input) && String(example.targets) !== String(state.input.targets);
+  if (!differs(state.other)) setOther(examples.findIndex(differs));
   update();
   if (generated) write();
 }
@@ -768,6 +793,8 @@ function begin() {
   });
   $("go-on").addEventListener("click", goOn);
   if (image) listenToDrawing();
+  moveByArrows($("answer"));
+  moveByArrows($("grid"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (readColours(), update()));
 
   readColours();
