@@ -333,18 +333,19 @@ function neighbours(edges, first) {
   return (n, m) => n < first || n === m || pairs.has(`${n - first} ${m - first}`);
 }
 
+const encode = (g, input) => finalNorm(g, blocks(g, embedding(g, input, "embedding", g.config.positions), "encoder"), "encoder");
+
 // The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads
-// the classes `outputs` and predicts each from those before it, and one more.
-export function forward(model, input, { take = (_, x) => x, outputs = [] } = {}) {
+// the classes `outputs` and predicts each from those before it, and one more; `memory` is what its
+// encoder made of the input, if that is known.
+export function forward(model, input, { take = (_, x) => x, outputs = [], memory } = {}) {
   const g = { ...model, take }, { kind, positions } = g.config;
+  if (kind === "mlp" || kind === "window_mlp") return head(g, windowMlp(g, embedding(g, input, "embedding", positions)));
   if (g.config.mask === "adjacency") g.adjacency = neighbours(input.edges ?? [], g.weights["embedding.class_token"] ? 1 : 0);
-  const x = embedding(g, input, "embedding", positions);
-  if (kind === "mlp" || kind === "window_mlp") return head(g, windowMlp(g, x));
-  const read = finalNorm(g, blocks(g, x, "encoder"), "encoder");
-  if (kind === "encoder") return head(g, read);
+  if (kind === "encoder") return head(g, encode(g, input));
   const before = { ids: [g.shape.classes, ...outputs] };
   const y = embedding(g, before, "output_embedding", positions === "learned_2d" ? "learned" : positions);
-  return head(g, finalNorm(g, blocks(g, y, "decoder", read), "decoder"));
+  return head(g, finalNorm(g, blocks(g, y, "decoder", memory ?? encode(g, input)), "decoder"));
 }
 
 // What the model would answer if `x`, a residual stream of `path`, were its last.
@@ -355,10 +356,10 @@ export const largest = (values) => values.reduce((best, value, i) => value > val
 export const probabilities = (logits) => WEIGHTS.softmax([...logits]);
 
 // The outputs that an encoder_decoder writes: each time the likeliest class, up to the end.
-export function generate(model, input, options = {}) {
-  const outputs = [], end = model.shape.classes - 1;
+export function generate(model, input, { take = (_, x) => x } = {}) {
+  const outputs = [], end = model.shape.classes - 1, memory = encode({ ...model, take }, input);
   while (outputs.length < model.shape.max_outputs) {
-    const logits = forward(model, input, { ...options, outputs });
+    const logits = forward(model, input, { take, outputs, memory });
     outputs.push(largest(row(logits, logits.rows - 1)));
     if (outputs.at(-1) === end) break;
   }

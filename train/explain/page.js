@@ -38,8 +38,9 @@ const h = (tag, attributes, ...children) => fill(document.createElement(tag), at
 const svg = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 const percent = (p) => p >= 0.9995 ? "100 %" : p < 0.0995 ? `${(100 * p).toFixed(1)} %` : `${Math.round(100 * p)} %`;
+const isDark = matchMedia("(prefers-color-scheme: dark)");
 const shade = (p) => ({ "--a": Math.min(1, Math.abs(p)).toFixed(3) });
-const strong = (p) => Math.abs(p) > 0.55 ? "strong" : "";
+const strong = (p) => Math.abs(p) > (isDark.matches ? 0.62 : 0.85) ? "strong" : "";  // text of the other brightness
 
 // ---- the model with the reader's changes -------------------------------------------------------
 
@@ -80,14 +81,6 @@ function answersOf(logits, outputs = []) {
   });
 }
 
-// Whether an example of the test split is answered right; null if it has no class to answer.
-function isRight(example, pass) {
-  if (!classes || !example.targets) return null;
-  if (generated) return example.targets.join() === pass.outputs.join();
-  const answers = answersOf(pass.logits);
-  return example.targets.every((target, n) => target === kIgnore || target === answers[n]);
-}
-
 const numberText = (x, k) => short(shape.value_mean.length ? x * shape.value_deviation[k] + shape.value_mean[k] : x);
 
 // ---- names of tokens, by the side of a map ------------------------------------------------------
@@ -123,15 +116,23 @@ function mapOf(pass, path, number) {
 
 // ---- drawing --------------------------------------------------------------------------------------
 
-let heat = [0, 114, 178];
-const readColours = () => (heat = getComputedStyle(document.documentElement).getPropertyValue("--heat").split(",").map(Number));
+let heat, cold;
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).split(",").map(Number);
+const readColours = () => ([heat, cold] = ["--heat", "--cold"].map(colour));
 
-function paint(canvas, rows, cols, alpha) {
+function paint(canvas, rows, cols, alpha, colour = () => heat) {
   canvas.width = cols;
   canvas.height = rows;
   const pixels = new ImageData(cols, rows);
-  for (let i = 0; i < rows * cols; ++i) pixels.data.set([...heat, 255 * Math.min(1, alpha(i))], 4 * i);
+  for (let i = 0; i < rows * cols; ++i) pixels.data.set([...colour(i), 255 * Math.min(1, alpha(i))], 4 * i);
   canvas.getContext("2d").putImageData(pixels, 0, 0);
+}
+
+// The vectors of an input, a column for each.
+function paintFrames({ features }) {
+  const width = shape.features, count = features.length / width, most = Math.max(...features.map(Math.abs)) || 1;
+  const at = (i) => features[i % count * width + Math.floor(i / count)] / most;
+  paint($("frames"), width, count, (i) => Math.abs(at(i)), (i) => at(i) < 0 ? cold : heat);
 }
 
 const across = () => shape.width / config.patch;
@@ -235,10 +236,10 @@ function lookText(map, rows, cols) {
   const { side, n } = state.token ?? {}, at = n + rows.first;
   if (side !== rows.side || !(at < map.rows)) return "";
   const best = largest(row(map, at));
-  return `: “${shown(rows.names[at])}” looks most at “${shown(cols.names[best])}”, ${percent(map.data[at * map.cols + best])}`;
+  return `: “${rows.names[at]}” looks most at “${cols.names[best]}”, ${percent(map.data[at * map.cols + best])}`;
 }
 
-const clipped = (text) => [...shown(text)].length > 9 ? [...text].slice(0, 8).join("") + "…" : shown(text);
+const clipped = (text) => [...text].length > 9 ? [...text].slice(0, 8).join("") + "…" : text;
 const isPicked = (side, i) => state.token?.side === side.side && state.token.n + side.first === i;
 
 function nameText(side, i, attributes) {
@@ -370,10 +371,10 @@ function answerToken(n, from, pass, target) {
   const wrong = target != null && target !== kIgnore && target !== answer;
   const title = `${from == null ? "" : `${from}: `}${text}, ${percent(p[answer])}${wrong ? `; right is ${className(target)}` : ""}`;
   return tokenButton(generated ? "out" : "in", n, [
-    from == null ? null : h("span", { class: "from" }, shown(from) || " "),
+    from == null ? null : h("span", { class: "from" }, from),
     target === kIgnore ? h("span", { class: "from" }, "·") :
-      h("span", { class: `to ${strong(p[answer])}`, style: shade(p[answer]) }, wrong ? h("span", { class: "wrong" }, shown(text)) : shown(text)),
-    wrong ? h("span", { class: "target" }, shown(className(target))) : null], title, generated && n >= written ? "unwritten" : "");
+      h("span", { class: `to ${strong(p[answer])}`, style: shade(p[answer]) }, wrong ? h("span", { class: "wrong" }, text) : text),
+    wrong ? h("span", { class: "target" }, className(target)) : null], title, generated && n >= written ? "unwritten" : "");
 }
 
 // The likeliest classes as bars; or yes-or-no labels; or numbers.
@@ -415,7 +416,7 @@ function drawAnswer() {
 }
 
 const readTokens = (names) => h("div", { class: "tokens", style: { "margin-bottom": ".5rem" } },
-  names.map((text, n) => tokenButton("in", n, [h("span", { class: "from" }, shown(text) || " ")], text)));
+  names.map((text, n) => tokenButton("in", n, [h("span", { class: "from" }, text)], text)));
 
 function markTokens() {
   for (const button of document.querySelectorAll(".token")) {
@@ -439,6 +440,7 @@ function drawChanges() {
   });
   if (state.patch) chips.push(h("button", { class: "chip", onclick: () => (state.patch = null, update()) }, `${siteName(state.patch.site)} patched at ${state.patch.place} ✕`));
   $("changes").replaceChildren(...chips);
+  for (const cell of cells.flat()) cell.mark();
 }
 
 // ---- all test examples, in the background -----------------------------------------------------------
@@ -460,17 +462,25 @@ function inBackground(count, f, done = () => {}) {
 
 const exampleText = (i) => image ? `${i + 1}${examples[i].targets && !perToken ? ` ${className(examples[i].targets[0])}` : ""}` : `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
 
+// Whether each class of an example is answered right; nothing for those without a target.
+function rights(example, pass) {
+  if (!classes || !example.targets) return [];
+  const answers = answersOf(pass.logits, pass.outputs);
+  if (generated) return [example.targets.join() === answers.join()];
+  return example.targets.map((target, n) => target === kIgnore ? null : target === answers[n]).filter((right) => right !== null);
+}
+
 function scoreExamples(done) {
   let right = 0, all = 0;
   inBackground(examples.length, (i) => {
-    const found = isRight(examples[i], run(examples[i]));
-    if (found === null) return;
-    right += found;
-    all += 1;
-    $("example").options[i + 1].textContent = `${found ? "✓" : "✗"} ${exampleText(i)}`;
+    const found = rights(examples[i], run(examples[i]));
+    if (!found.length) return;
+    right += found.filter(Boolean).length;
+    all += found.length;
+    $("example").options[i + 1].textContent = `${found.every(Boolean) ? "✓" : "✗"} ${exampleText(i)}`;
   }, () => {
-    const lost = unknown(state.input);
-    $("summary").textContent = (all ? `${perToken || generated ? "Every token is right" : "Right"} on ${right} of ${all} test examples${state.silenced.size ? " with these heads silenced" : ""}.` : "") +
+    const lost = unknown(state.input), of = perToken ? `tokens of ${examples.length} test examples` : "test examples";
+    $("summary").textContent = (all ? `Right on ${right} of ${all} ${of}${state.silenced.size ? " with these heads silenced" : ""}.` : "") +
       (lost ? ` ${lost} of ${state.input.ids.length} tokens are not in the vocabulary.` : "");
     done();
   });
@@ -489,10 +499,10 @@ function drawLens() {
     const logits = answerAt(g, pass.seen[site], stack);
     return h("tr", {}, h("th", { scope: "row" }, title), Array.from({ length: logits.rows }, (_, n) => {
       const p = probabilities(row(logits, n)), best = largest(p);
-      return h("td", { class: strong(p[best]), style: shade(p[best]), title: `${className(best)}, ${percent(p[best])}` }, h("span", {}, shown(className(best))));
+      return h("td", { class: strong(p[best]), style: shade(p[best]), title: `${className(best)}, ${percent(p[best])}` }, h("span", {}, className(best)));
     }));
   });
-  const heads = names.some(Boolean) ? h("tr", {}, h("td", {}), names.map((text) => h("th", { scope: "col" }, shown(text)))) : null;
+  const heads = names.some(Boolean) ? h("tr", {}, h("td", {}), names.map((text) => h("th", { scope: "col" }, text))) : null;
   $("lens").replaceChildren(h("table", { class: "cells" }, heads, rows));
 }
 
@@ -514,6 +524,8 @@ function measureOf(from, to) {
   return from.logits.data[i] === to.logits.data[i] ? null : { text: `Number ${i}: ${short(from.logits.data[i])} for the first input, ${short(to.logits.data[i])} for the second.`, of: (x) => x.data[i] };
 }
 
+let cells = [];  // of the grid, a row for each activation
+
 function drawPatching() {
   if ($("patching").hidden) return;
   $("grid").replaceChildren();
@@ -526,11 +538,9 @@ function drawPatching() {
   const low = measure.of(from.logits), high = measure.of(to.logits);
   const sites = Object.keys(from.seen).filter((site) => /^encoder\.layers\.\d+\.residual_/.test(site) && (!site.endsWith("before") || site.includes(".0.")));
   const [side] = sidesOf("encoder.", from), others = sidesOf("encoder.", to)[0].names, places = from.seen[sites[0]].rows;
-  const cells = sites.map((site) => Array.from({ length: places }, (_, place) => patchCell(site, place)));
-  const title = (n) => side.names[n] === others[n] || image ? shown(side.names[n]) : `${shown(side.names[n])}›${shown(others[n])}`;
-  const keep = () => cells.flat().forEach((cell) => cell.mark());
-  cells.flat().forEach((cell) => cell.button.addEventListener("click", keep));
-  keep();
+  cells = sites.map((site) => Array.from({ length: places }, (_, place) => patchCell(site, place)));
+  const title = (n) => side.names[n] === others[n] || image ? side.names[n] : `${side.names[n]}›${others[n]}`;
+  for (const cell of cells.flat()) cell.mark();
   $("grid").replaceChildren(image ? pictures(cells) : h("table", { class: "cells" },
     h("tr", {}, h("td", {}), Array.from({ length: places }, (_, n) => h("th", { scope: "col" }, title(n)))),
     cells.map((line) => h("tr", {}, h("th", { scope: "row" }, siteName(line[0].site)), line.map((cell) => cell.td)))));
@@ -673,6 +683,7 @@ function update({ patching = true } = {}) {
   const usable = patch && other && lengthOf(other) === lengthOf(state.input);
   state.pass = run(state.input, usable ? patchedBy(patch.site, patch.place, state.amount, run(other).seen) : undefined);
   if (image) paintPicture($("drawing"), state.input.features);
+  if (shape.input === "vectors") paintFrames(state.input);
   drawCurve();
   drawAnswer();
   drawChanges();
@@ -769,6 +780,7 @@ function begin() {
   $("learning").hidden = checkpoints.length < 2;
   $("typed").hidden = image;
   $("drawn").hidden = !image;
+  $("frames").hidden = shape.input !== "vectors";
   $("other").hidden = $("other-label").hidden = image;
   $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
   $("patching").hidden = generated || layers === 0 || kind !== "encoder";
@@ -795,7 +807,7 @@ function begin() {
   if (image) listenToDrawing();
   moveByArrows($("answer"));
   moveByArrows($("grid"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (readColours(), update()));
+  isDark.addEventListener("change", () => (readColours(), update()));
 
   readColours();
   document.querySelector("main").hidden = false;

@@ -4,7 +4,6 @@
 const single = (text) => [...text].length === 1;
 const special = (text) => /^(<.+>|\[.+\]|\\x\d+)$/.test(text);
 export const short = (x) => Number(x.toPrecision(4)).toString();
-export const shown = (text) => text === "␣" ? " " : text;  // the name of a space
 
 // Text to inputs and back, for the shape of a task.
 export function texts(shape) {
@@ -24,7 +23,7 @@ export function texts(shape) {
     }
     const ids = shape.next && input.ids[0] === 1 ? input.ids.slice(1) : input.ids;  // without the begin of a text
     const edges = (input.edges ?? []).map((edge) => edge.join("-"));
-    return letters ? ids.map((id) => shown(tokenName(id))).join("") : [...ids.map(tokenName), ...edges].join(" ");
+    return letters ? ids.map((id) => tokenName(id).replace("␣", " ")).join("") : [...ids.map(tokenName), ...edges].join(" ");
   }
 
   function tokenId(text, place) {
