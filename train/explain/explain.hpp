@@ -23,7 +23,8 @@ struct Explanation {
 ///
 /// `every` shows the newest checkpoint and each `every`-th before it; 0: as many, evenly spread, as
 /// fit in 8 MB, but at least the newest. Throws ConfigError, which lists the settings that
-/// to_onnx() does not support either, or if the weights would exceed 40 MB; IoError, CheckpointError.
+/// to_onnx() does not support either, or if the weights would exceed 40 MB; IoError,
+/// CheckpointError.
 Explanation explain_html(const std::string& run, std::size_t every = 0);
 
 /// Parts of the page, from the files of this folder.
