@@ -12,6 +12,7 @@
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/explain/explain.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/session.hpp>
@@ -140,6 +141,13 @@ void add_runs(nb::module_& m) {
   m.def(
       "_report", [](const std::string& run) { return report_html({run}); }, "run"_a,
       nb::call_guard<Unlocked>());
+  m.def(
+      "_explain",
+      [](const std::string& run, std::size_t every) {
+        const Unlocked unlocked;
+        return explain_html(run, every).html;
+      },
+      "run"_a, "every"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

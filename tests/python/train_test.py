@@ -59,6 +59,13 @@ def test_metrics():
     assert b"<html" in run._repr_html_().encode() or run._repr_html_().startswith("<iframe")
 
 
+def test_a_page_that_explains():
+    run = xgrad.train(FIRST, SHORT)
+    page = run.explain()
+    assert page.startswith("<!DOCTYPE html>") and page.count("data-step=\"") > run.explain(every=100).count("data-step=\"") == 1
+    assert page._repr_html_().startswith("<iframe srcdoc=") and "<script" not in page._repr_html_()
+
+
 def test_a_dict_is_a_config():
     one = xgrad.train(FIRST, SHORT)
     config = {"task": {"name": "first"}, "model": {"width": 32, "heads": 1, "layers": 1, "dropout": 0.0, "attention_dropout": 0.0},

@@ -93,6 +93,19 @@ class Run:
         source = base64.b64encode(_core._report(str(self.directory)).encode()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
+    def explain(self, every: int = 0) -> Page:
+        """A Page that shows the model at work, as `xgrad explain` writes it: a notebook shows it. `every` takes the newest
+        checkpoint and each `every`-th before it; 0: as many as fit in 8 MB. Raises ConfigError, IoError, CheckpointError."""
+        return Page(_core._explain(str(self.directory), every))
+
+
+class Page(str):
+    """A page of HTML, which a notebook shows."""
+
+    def _repr_html_(self):
+        import html  # here, like base64 above
+        return f'<iframe srcdoc="{html.escape(self)}" width="100%" height="900" style="border:0"></iframe>'
+
 
 def _run(call, *arguments, on_step, quiet):
     if on_step is not None and not callable(on_step):
