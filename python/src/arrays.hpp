@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -44,9 +45,15 @@ Mask to_mask(nanobind::handle array);
 template <class T>
 nanobind::object to_numpy(std::shared_ptr<const Tensor<T>> tensor);
 
+/// Held while nodes and gradients are written, which the graphs of several threads may share.
+/// Recursive, since the release of an array may call Python.
+std::recursive_mutex& graphs();
+
 /// The class xgrad.Variable.
 struct Var {
   std::variant<Variable<float>, Variable<double>> any;  ///< of the dtype of its array
+  /// Whether layers or optimizers have it, too, so that an assignment must write into its memory.
+  bool shared = false;
 
   /// Calls f with the Variable.
   template <class F>

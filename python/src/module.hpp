@@ -30,8 +30,8 @@ bool leaving();
 
 /// Adds Variable, no_grad, grad_enabled and Rng to the module.
 nanobind::class_<Var> add_variable(nanobind::module_& m);
-/// Adds the functions of ops.hpp; op_table.py writes it.
-void add_functions(nanobind::module_& m);
+/// Adds the functions of ops.hpp, and methods of Variable for them; op_table.py writes it.
+void add_functions(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds the ops, and the operators of Variable.
 void add_ops(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds Model and Prediction.

@@ -71,7 +71,7 @@ void add_operators(nb::class_<Var>& variable) {
 
 void add_ops(nb::module_& m, nb::class_<Var>& variable) {
   add_attention_options(m);
-  add_functions(m);
+  add_functions(m, variable);
   add_operators(variable);
 }
 

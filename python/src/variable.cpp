@@ -3,8 +3,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +19,12 @@ using namespace nb::literals;
 
 namespace xgrad::python {
 
-namespace {
-
-// Held while nodes are written, which the graphs of several threads may share. Recursive, since
-// the release of an array may call Python.
 std::recursive_mutex& graphs() {
   static std::recursive_mutex mutex;
   return mutex;
 }
+
+namespace {
 
 template <class T>
 Variable<T> leaf_of(std::shared_ptr<Versioned<T>> value, bool requires_grad) {
@@ -51,8 +49,15 @@ void set_value(Var& var, nb::handle value) {
     auto given = to_value<T>(value);
     check_shape(given->shape() == x.shape(), "value: expected shape ", x.shape(), ", got ",
                 given->shape());
-    x.mutable_value();  // counts as a change: a graph that needs the old value refuses backward()
-    x = Variable<T>(std::move(given), x.node());
+    check<GradientError>(!x.shared_value()->recorded,
+                         "value: this is the result of an op, which backward() may need");
+    // Counts as a change: a graph that needs the old value refuses backward().
+    Tensor<T>& old = x.mutable_value();
+    if (var.shared) {
+      std::copy_n(given->data(), given->size(), old.data());
+    } else {
+      x = Variable<T>(std::move(given), x.node());
+    }
   };
   std::visit(replace, var.any);
 }
@@ -161,7 +166,8 @@ void add_properties(nb::class_<Var>& variable) {
           nb::for_getter(nb::sig("def value(self) -> numpy.ndarray")),
           nb::for_setter(nb::sig("def value(self, value: numpy.typing.ArrayLike) -> None")),
           "The value: a read-only array that shares its memory. Assign an array to a leaf to "
-          "replace it; arrays that share the old memory keep their elements.")
+          "replace it; arrays that share the old memory keep their elements, except those of a "
+          "parameter of a layer or optimizer, which is written in place.")
       .def("__array__", &array_of, "dtype"_a = nb::none(), "copy"_a = nb::none(),
            nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> "
                    "numpy.ndarray"))
@@ -174,7 +180,13 @@ void add_properties(nb::class_<Var>& variable) {
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
       .def_prop_ro("requires_grad", &requires_grad,
-                   "Whether it is a leaf that wants a gradient, or depends on one.");
+                   "Whether it is a leaf that wants a gradient, or depends on one.")
+      .def_prop_ro(
+          "is_leaf",
+          [](const Var& var) {
+            return var.visit([](const auto& x) { return !x.requires_grad() || !x.node()->op; });
+          },
+          "Whether no op with a graph made it.");
 }
 
 void add_methods(nb::class_<Var>& variable) {

@@ -6,3 +6,4 @@ from xgrad._core import __version__
 from xgrad.errors import *
 from xgrad.models import Model, load
 from xgrad.runs import GradientCheck, Run, Sweep, gradcheck, resume, sweep, train
+from xgrad.variables import max
