@@ -93,6 +93,7 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator(&translate);
   auto variable = add_variable(m);
   add_ops(m, variable);
+  add_layers(m);
   add_model(m);
   add_runs(m);
 }

@@ -34,6 +34,8 @@ nanobind::class_<Var> add_variable(nanobind::module_& m);
 void add_functions(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds the ops, and the operators of Variable.
 void add_ops(nanobind::module_& m, nanobind::class_<Var>& variable);
+/// Adds Module, layers and optimizers.
+void add_layers(nanobind::module_& m);
 /// Adds Model and Prediction.
 void add_model(nanobind::module_& m);
 /// Adds Step, and the functions of xgrad/runs.py that train, resume, sweep and check gradients.

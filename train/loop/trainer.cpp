@@ -164,6 +164,7 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   batches_ = next_batches();  // micro-batches of this step
   StepReport report;
   report.step = step() + 1;
+  report.total = total_steps_;
   const double factor = config_.schedule.name == "plateau" ? progress_.plateau.factor() : 1;
   report.lr = lr.value_or(schedule_(step()) * factor);
   report.failure = failure_of_parameters();

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from xgrad import _core
+from xgrad.layers import load_state
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -94,7 +95,7 @@ def _lines(values, axes=1):  # axes of one of them
     return [_line(row) for row in ([values] if single else values)]
 
 
-def load(path: str | os.PathLike, precision: str | None = None) -> Model:
+def load(path: str | os.PathLike, precision: str | None = None) -> Model | dict:
     """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
-    the run."""
-    return Model(path, precision)
+    the run. Of an .npz file, as save() writes, it returns the dict."""
+    return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from xgrad import _core, config
+from xgrad import _core, bars, config
 from xgrad.errors import (CheckpointError, ConfigError, DataError, Error, IoError, LockError, NumericError,
                           OutOfMemory)
 
@@ -84,7 +84,7 @@ class Run:
         return pandas.DataFrame(self.rows)
 
     def resume(self, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
-               on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+               on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
         """Continues the run; see xgrad.resume()."""
         return resume(self, overrides, allow_change=allow_change, on_step=on_step, quiet=quiet)
 
@@ -97,7 +97,18 @@ class Run:
 def _run(call, *arguments, on_step, quiet):
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step: expected a function, got {type(on_step).__name__}")
-    directory, signal, by_hook, seconds, claims = call(*arguments, on_step, quiet)
+    bar = bars.Bar(None) if quiet is None and bars.shown() else None
+    last = []
+
+    def show(step):
+        bar.total, last[:] = step.total, [step.step, f"loss {step.loss:.4g}"]
+        bar.show(*last)
+        return on_step is not None and on_step(step)
+    try:
+        directory, signal, by_hook, seconds, claims = call(*arguments, show if bar else on_step, quiet is not False)
+    finally:
+        if last:
+            bar.show(*last, last=True)
     claims = [dict(zip(("claim", "found", "holds"), claim, strict=True)) for claim in claims]
     return Run(directory, stopped=_reason(signal, by_hook), seconds=seconds, claims=claims)
 
@@ -110,7 +121,7 @@ def _reason(number, by_hook):
 
 
 def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Mapping[str, Arrays] | None = None,
-          on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+          on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
     """Trains the model of a config in a new run directory and returns its Run.
 
     `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
@@ -124,8 +135,8 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     `on_step` is called with a Step after each: its step, loss, lr, grad_norm and tokens. The run saves and stops if it
     returns True, with `stopped` "on_step", or raises, and then train() raises that.
 
-    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". Unless `quiet`, progress goes to standard
-    error. Raises ConfigError, DataError, IoError, LockError, NumericError.
+    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". A progress bar is shown in a notebook and a
+    terminal; quiet=True shows nothing, quiet=False the lines of the command on standard error. Raises ConfigError, DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
     if data is None:
@@ -138,7 +149,7 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
 
 
 def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
-           on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+           on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
     """Continues a run that stopped, to the same bits as if it had not, and returns its Run.
 
     `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
