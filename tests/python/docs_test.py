@@ -9,7 +9,7 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
 def test_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE.read_text())
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names = {}
     for block in blocks:
         exec(block, names)
