@@ -28,7 +28,10 @@ OPTIMIZER = re.compile(r'\{"(\w+)", \{([^}]*)\}, make<')
 
 
 def text(comment):
-    return re.sub(r"(?m)^ *///(?: |$)", "", comment).strip().replace("null", "None")
+    """A comment as a docstring, without the sentences about what Python leaves out."""
+    whole = re.sub(r"(?m)^ *///(?: |$)", "", comment).strip().replace("null", "None")
+    sentences = re.split(r"(?<=[.;]\s)", whole)
+    return "".join(one for one in sentences if not re.search(r"\b(memory|query_mask|decoder|RMS norm|Weight decay|batch norm)\b|^None\b", one)).strip(" \n;")
 
 
 def flat(parameters, structs, fixed, outer=frozenset(), meant=()):

@@ -2,8 +2,8 @@
 
 A parameter keeps its name and its default. The members of most option structs become parameters of their own, and of the
 overloads without and with an axis one function remains, which gets `keepdims`. A type that this table does not know is an
-error. A function whose first parameter is the Variable `x` or `a` is a method of Variable, too; reshape() and transpose()
-are in xgrad/variables.py.
+error. A function whose first parameter is the Variable `x` or `a` is a method of Variable, too, unless
+xgrad/variables.py has it.
 """
 
 import pathlib
@@ -32,7 +32,8 @@ TAKEN = {
 PLAIN = ("bool", "double", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
          "const std::vector<std::ptrdiff_t>&", "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>")
 
-# The first parameters of the functions that are methods.
+# The first parameters of the functions that are methods, except these, which xgrad/variables.py has.
+IN_PYTHON = ("reshape", "transpose", "sum", "mean")
 METHODS = [(f"const {kind}<T>&", name) for kind in ("Variable", "Tensor") for name in "xa"]
 
 
@@ -114,7 +115,7 @@ def definition(name, comments, template, overloads, structs):
     if template:
         operands = [each.split()[-1] for each in taken if "Operand" in each and "Ids" not in each and "Mask" not in each]
         body = f"call([&]<class T>() {{ return [{', '.join(held)}] {{ return {called}; }}; }}, {', '.join(operands)})"
-    defined = [("m", given)] + [("variable", given[1:])] * (longest[0][:2] in METHODS and name not in ("reshape", "transpose"))
+    defined = [("m", given)] + [("variable", given[1:])] * (longest[0][:2] in METHODS and name not in IN_PYTHON)
     return (f"  const auto {name}_ = []({', '.join(taken)}) {{ return {body}; }};\n" +
             "".join(f'  {where}.def({", ".join([f"{chr(34)}{name}{chr(34)}", f"{name}_", f"R{chr(34)}doc({doc})doc{chr(34)}", *arguments])});\n'
                     for where, arguments in defined))

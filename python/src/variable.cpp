@@ -107,6 +107,11 @@ void backward(const Var& var, nb::handle gradient, bool retain_graph) {
   var.visit([&]<class T>(const Variable<T> x) {
     std::optional<Tensor<T>> dy;  // a copy, in which ops may work
     if (!gradient.is_none()) dy = *to_value<T>(gradient);
+    check_shape(!x.requires_grad() || dy || x.value().size() == 1,
+                "backward: expected a gradient of shape ", x.shape(),
+                ", since this has not one element");
+    check_shape(!dy || dy->shape() == x.shape(), "backward: expected a gradient of shape ",
+                x.shape(), ", got ", dy ? dy->shape() : Shape());
     const Unlocked unlocked;
     const std::lock_guard lock(graphs());
     dy ? x.backward(std::move(*dy), retain_graph) : x.backward(retain_graph);

@@ -80,6 +80,15 @@ def test_sizes():
             xgrad.reshape(x, wrong)
 
 
+def test_functions_of_numpy_that_call_methods():
+    x = xgrad.Variable(A)
+    for f in (np.sum, np.mean, np.max, np.argmax, np.transpose, lambda x: np.reshape(x, (-1,)), lambda x: np.sum(x, axis=1, keepdims=True),
+              lambda x: np.mean(x, 0), lambda x: np.take(x, [1], 0), np.std):
+        np.testing.assert_allclose(np.asarray(f(x)), f(A), 1e-12)
+    with pytest.raises(TypeError, match="sum: a Variable takes no dtype and no out"):
+        x.sum(dtype="float32")
+
+
 def test_numbers():
     loss = xgrad.Variable(np.float32(1.2345678))
     assert float(loss) == loss.item() == np.float32(1.2345678) and int(loss) == 1 and f"{loss:.3f} {loss}" == f"1.235 {np.float32(1.2345678).item()}"
@@ -119,6 +128,12 @@ def test_messages_are_in_the_words_of_python():
     with pytest.raises(xgrad.GradientError) as error:
         y.backward()
     assert str(error.value) == "backward: a value that 'mul' needs was changed after its forward"
+    for gradient, message in ((None, r"backward: expected a gradient of shape \(2\), since this has not one element"),
+                              ([1.0], r"backward: expected a gradient of shape \(2\), got \(1\)")):
+        with pytest.raises(xgrad.ShapeError, match=message):
+            (2 * xgrad.Variable([1.0, 2.0], requires_grad=True)).backward(gradient)
+    with pytest.raises(xgrad.GradientError, match=r"value: this is the result of an op, which backward\(\) may need"):
+        y.value = [1.0]
 
 
 def test_the_stubs_name_every_method():

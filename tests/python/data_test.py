@@ -106,7 +106,13 @@ def test_a_run_that_is_there():
         assert again.directory == first.directory and again.rows[-1]["step"] == 4
         assert xgrad.train(config, {"run.dir": "new"}, data=data, overwrite=True).finished
         shutil.rmtree("new")
-    assert sorted(path.name for path in pathlib.Path().iterdir()) == ["run False", "run True"]
+    assert sorted(path.name for path in pathlib.Path().iterdir()) == ["run False", "run True"]  # nothing was put aside and stayed
+    pathlib.Path("configs").mkdir()
+    pathlib.Path("configs/a.toml").write_text('[task]\nname = "reverse"\n[run]\ndir = "own"\n[train]\nsteps = 2\n')
+    first, second = (xgrad.train("configs/a.toml", overwrite=True) for _ in range(2))
+    assert first.directory == second.directory == pathlib.Path("own")
+    shutil.rmtree("own")
+    shutil.rmtree("configs")
     for overwrite in (False, True):
         assert xgrad.train(SMALL, data=(TOKENS, CLASSES), overwrite=overwrite).directory == pathlib.Path("runs/run")
     assert [path.name for path in pathlib.Path("runs").iterdir()] == ["run"]

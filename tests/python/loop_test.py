@@ -223,7 +223,7 @@ def test_modules():
     net = Net()
     names = ["blocks.0.weight", "blocks.0.bias", "blocks.1.weight", "blocks.1.bias", "named.a.weight", "named.a.bias", "scale"]
     assert [name for name, _ in net.named_parameters()] == names == list(net.state_dict()) and len(net.parameters()) == 7
-    assert repr(net) == "<xgrad.Net: 7 parameters, 17 numbers>" and net.parameters()[0] is net.blocks[0].weight
+    assert repr(net) == "<Net: 7 parameters, 17 numbers>" and net.parameters()[0] is net.blocks[0].weight
     (net(np.ones((1, 2), np.float32)) * np.float32([1, 2])).sum().backward()
     assert net.scale.grad is not None
     net.zero_grad()

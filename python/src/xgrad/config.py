@@ -107,17 +107,21 @@ def _guess(x, y):
     return guess
 
 
-def run_folder(words, name):
-    """The directory of a run that run.dir names, if it does, and its directory if that is free."""
+def run_folder(file, words, name):
+    """The directory of a run, and whether run.dir names it; else it may be taken."""
     chosen = [word for word in words if word.startswith("run.dir=")]
-    if chosen and (folder := tomllib.loads(chosen[-1])["run"]["dir"]):
-        return pathlib.Path(folder), True
-    return pathlib.Path("runs") / pathlib.Path(name).stem, False
+    folder = tomllib.loads(chosen[-1])["run"]["dir"] if chosen else ""
+    if not chosen and file:
+        try:
+            folder = tomllib.loads(pathlib.Path(file).read_text(encoding="utf-8")).get("run", {}).get("dir", "")
+        except (OSError, ValueError, AttributeError, TypeError):  # which the run reports
+            pass
+    return (pathlib.Path(folder), True) if folder else (pathlib.Path("runs") / pathlib.Path(name).stem, False)
 
 
-def _make_folder(words, name):
+def _make_folder(file, words, name):
     """The directory of the run: run.dir, or the next that is free, which it makes."""
-    stem, chosen = run_folder(words, name)
+    stem, chosen = run_folder(file, words, name)
     if chosen:
         if (stem / "config.toml").exists():
             raise IoError(f"{stem}{HOLDS_A_RUN}")
@@ -151,7 +155,7 @@ def _save_lines(path, x, y):
     path.write_text(text, encoding="utf-8")
 
 
-def write_data(data, words, name, folder=None):
+def write_data(data, file, words, name, folder=None):
     """Writes rows into the directory of the run, or the given one. Returns it with the overrides that make them its task."""
     splits = data if isinstance(data, Mapping) else {"train": data}
     if not {"train"} <= set(splits) <= {"train", "validation", "test"}:
@@ -163,7 +167,7 @@ def write_data(data, words, name, folder=None):
     pairs = {split: _pair(split, pair) for split, pair in splits.items()}
     lines = any(isinstance(rows, list) for pair in pairs.values() for rows in pair)
     settings = {"name": "files", "format": "jsonl" if lines else "npy", "input": "x", "target": "y", **_guess(*pairs["train"])}
-    place = _make_folder(words, name) if folder is None else folder
+    place = _make_folder(file, words, name) if folder is None else folder
     for split, (x, y) in pairs.items():
         at = settings[split] = place / "data" / (f"{split}.jsonl" if lines else split)
         (at.parent if lines else at).mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ class Module:
 
     def __repr__(self):
         parameters = self.parameters()
-        return f"<xgrad.{type(self).__name__}: {len(parameters)} parameters, {sum(one.size for one in parameters):,} numbers>"
+        return f"<{type(self).__name__}: {len(parameters)} parameters, {sum(one.size for one in parameters):,} numbers>"
 
     def named_parameters(self) -> Iterator[tuple[str, _core.Variable]]:
         """(name, Variable) of every parameter, named by its path as in PyTorch; one that several modules share comes once."""

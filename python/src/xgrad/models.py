@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -180,7 +180,7 @@ def _shown(self):
 _core.Prediction.__repr__ = _shown
 
 
-def load(path: str | os.PathLike, precision: str | None = None) -> Model | dict:
+def load(path: str | os.PathLike, precision: str | None = None) -> Any:
     """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
     the run. Of an .npz file, as save() writes, it returns the dict."""
     return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision)

@@ -155,10 +155,10 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
-    with config.replaced(config.run_folder(words, name)[0]) if overwrite else contextlib.nullcontext():
+    with config.replaced(config.run_folder(file, words, name)[0]) if overwrite else contextlib.nullcontext():
         if data is None:
             return _run(_core._train, file, name, words, on_step=on_step, quiet=quiet)
-        folder, task = config.write_data(data, words, name)
+        folder, task = config.write_data(data, file, words, name)
         try:
             return _run(_core._train, file, name, words + task, on_step=on_step, quiet=quiet)
         finally:
@@ -209,7 +209,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
         words = [*given, *config.overrides(overrides)]
     if data is not None:
         out.mkdir(parents=True, exist_ok=True)
-        words += config.write_data(data, words, name, out)[1]
+        words += config.write_data(data, file, words, name, out)[1]
     axes = [f"{key}={config.literal(list(values))}" for key, values in over.items()]
     code, said = _core._sweep(file, words, axes, str(out), jobs or 0, str(COMMAND), quiet)
     if code >= 128:

@@ -46,6 +46,16 @@ def _basic(key):
     return plain or isinstance(key, slice) and key.step in (None, 1)
 
 
+def _reduction(function):
+    """A method that numpy.sum(x) can call, too, which passes more arguments than it got."""
+    def method(self, axis: int | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> _core.Variable:
+        if dtype is not None or out is not None:
+            raise TypeError(f"{function.__name__}: a Variable takes no dtype and no out")
+        return function(self, axis, keepdims)
+    method.__doc__ = function.__doc__
+    return method
+
+
 def _compare(ufunc):
     return lambda self, other: NotImplemented if other is None else ufunc(self.value, numpy.asarray(other))
 
@@ -132,7 +142,7 @@ class Variable:
         return _core.transpose(self, order)
 
     view = reshape
-    max = max
+    sum, mean, max = _reduction(_core.sum), _reduction(_core.mean), _reduction(max)
 
 
 for _name, _value in vars(Variable).items():
