@@ -197,8 +197,16 @@ void RowCoder::add_vectors(const Places& place, const FieldNumbers& numbers,
 std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
   std::uint32_t found = class_ids_.find(name);
   if (found == Index<std::string>::kNone) found = class_ids_.find(options_.other);
-  check<DataError>(found != Index<std::string>::kNone, place, ": the label ", excerpt(name),
-                   " does not occur in the training rows");
+  if (found == Index<std::string>::kNone) {
+    constexpr std::size_t kNamed = 4;
+    std::vector<std::string> known;
+    for (const std::string& one : learned_->classes) known.push_back(excerpt(one));
+    const std::size_t more = known.size() - std::min(known.size(), kNamed);
+    known.resize(known.size() - more);
+    if (more > 0) known.push_back("and " + std::to_string(more) + " more");
+    detail::fail<DataError>(place, ": the label ", excerpt(name),
+                            " does not occur in the training rows; these have ", joined(known));
+  }
   return std::int32_t(found);
 }
 

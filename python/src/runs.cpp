@@ -114,6 +114,7 @@ void add_runs(nb::module_& m) {
   m.def("_set_command", &set_isolating_program, "path"_a);
   nb::class_<StepReport>(m, "Step", "What a step of training did.")
       .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
+      .def_ro("total", &StepReport::total, "The number of steps of the whole run.")
       .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")
       .def_ro("lr", &StepReport::lr, "The learning rate.")
       .def_ro("grad_norm", &StepReport::grad_norm, "The gradient norm before clipping.")
