@@ -36,14 +36,17 @@ OptionSpec file_option(const char* name, const char* help, const char* fallback 
 /// Option values by name. After complete(), it holds every key of its table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// The value of a key; get_double() accepts integers too, and get_size() is for integers that are
-/// not negative. They throw ConfigError when the key is missing or has another type.
+/// The value of a key. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
+/// The same for an integer that is not negative.
 inline std::size_t get_size(const Options& options, const std::string& name) {
   return std::size_t(get_int(options, name));
 }
+/// The same for a number, also an integer.
 double get_double(const Options& options, const std::string& name);
+/// The same for true or false.
 bool get_bool(const Options& options, const std::string& name);
+/// The same for text.
 const std::string& get_string(const Options& options, const std::string& name);
 
 /// The defaults of all keys of a table.

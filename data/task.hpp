@@ -93,8 +93,9 @@ class Dataset {
   virtual std::size_t length(std::size_t index, const TaskShape& shape) const;
 };
 
-/// Dataset::get() and Dataset::length() as functions.
+/// Dataset::get() as a function.
 using GetExample = std::function<Example(std::uint64_t epoch, std::size_t index)>;
+/// Dataset::length() as a function.
 using GetLength = std::function<std::size_t(std::size_t index, const TaskShape& shape)>;
 /// A data set of `size` examples with these functions. The default of `length` is Dataset's.
 std::unique_ptr<Dataset> dataset_of(std::size_t size, GetExample get, GetLength length = {});

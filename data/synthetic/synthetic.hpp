@@ -119,8 +119,10 @@ using Solve = std::function<Tokens(const Tokens& ids)>;
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
 /// The same with tokens 0 and 1 and one target per sequence, "no" or "yes".
 Synthetic uniform_bits(const Options& options, Solve solve);
-/// The entries of these tasks, with uniform_options(), unless it has others, and length_options().
+/// The entry of a task of uniform_tokens(), with uniform_options(), unless it has others, and
+/// length_options().
 TaskEntry uniform_task(TaskEntry about, Solve solve);
+/// The same for a task of uniform_bits().
 TaskEntry bits_task(TaskEntry about, Solve solve);
 /// The task with one target per sequence.
 inline Synthetic one_target(Synthetic task) {

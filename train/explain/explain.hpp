@@ -10,7 +10,7 @@ namespace xgrad {
 
 /// A page and what it holds.
 struct Explanation {
-  std::string html;
+  std::string html;                     ///< the page
   std::vector<std::uint64_t> steps;     ///< steps of the checkpoints that it shows
   std::vector<std::uint64_t> left_out;  ///< steps of the others, among them damaged ones
 };
@@ -29,7 +29,11 @@ Explanation explain_html(const std::string& run, std::size_t every = 0);
 
 /// Parts of the page, from the files of this folder.
 namespace page {
-extern const char *const kBody, *const kStyle, *const kModel, *const kText, *const kScript;
-}
+extern const char* const kBody;    ///< page.html
+extern const char* const kStyle;   ///< page.css
+extern const char* const kModel;   ///< model.js
+extern const char* const kText;    ///< text.js
+extern const char* const kScript;  ///< page.js
+}  // namespace page
 
 }  // namespace xgrad

@@ -12,7 +12,8 @@ namespace xgrad {
 
 /// The score on examples of one length, or on those from `shortest` to `length` tokens.
 struct LengthScore {
-  std::size_t shortest = 0, length = 0;
+  std::size_t shortest = 0;  ///< least tokens
+  std::size_t length = 0;    ///< most tokens
   std::size_t examples = 0;  ///< number of examples
   Metrics metrics = {};      ///< metrics over them
   std::string why_not = {};  ///< why there is no score; otherwise empty
