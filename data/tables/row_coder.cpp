@@ -198,14 +198,11 @@ std::int32_t RowCoder::class_of(const std::string& place, const std::string& nam
   std::uint32_t found = class_ids_.find(name);
   if (found == Index<std::string>::kNone) found = class_ids_.find(options_.other);
   if (found == Index<std::string>::kNone) {
-    constexpr std::size_t kNamed = 4;
     std::vector<std::string> known;
     for (const std::string& one : learned_->classes) known.push_back(excerpt(one));
-    const std::size_t more = known.size() - std::min(known.size(), kNamed);
-    known.resize(known.size() - more);
-    if (more > 0) known.push_back("and " + std::to_string(more) + " more");
     detail::fail<DataError>(place, ": the label ", excerpt(name),
-                            " does not occur in the training rows; these have ", joined(known));
+                            " does not occur in the training rows; these have ",
+                            few(known, ", ", 4));
   }
   return std::int32_t(found);
 }
