@@ -24,7 +24,7 @@ CLASS = re.compile(r"((?:^///[^\n]*\n)+)template <class T>\nclass (\w+) \{\n(.*?
 CALL = re.compile(r"((?:  ///.*\n)+)  Variable<T> operator\(\)\(([^;]*?)\) const")
 MEANING = re.compile(r"(?m)^  \w.*? (\w+) = [^;]*;\s*///< (.*)$")
 MEANINGS = {}  # of the members of a struct
-OPTIMIZER = re.compile(r'\{"(\w+)", \{([^}]*)\}, make<')
+OPTIMIZER = re.compile(r'\{"(\w+)", \{([^}]*)\}, \{[^}]*\}, make<')
 
 
 def text(comment):
@@ -109,6 +109,7 @@ def table(root):
     MEANINGS.update({name: dict(MEANING.findall(fields)) for name, fields in STRUCT.findall(header)})
     classes = {name: (comment, body) for comment, name, body in CLASS.findall(header)}
     made = OPTIMIZER.findall((root / "optim/optimizers.cpp").read_text())
+    assert {kind for kind, _ in made} == set(OPTIMIZERS), made
     kinds = "".join(f"struct {name} : AnyOptimizer {{\n  using AnyOptimizer::AnyOptimizer;\n}};\n" for name in OPTIMIZERS.values())
     layers = "".join(layer(name, kind, fixed, *classes[kind], structs) for name, (kind, fixed) in LAYERS.items())
     optimizers = "".join(optimizer(kind, re.findall(r"\w+", keys), structs) for kind, keys in made)

@@ -16,7 +16,7 @@ def follow(page, capsys, prints=True):
     for block in blocks:
         exec(block, names)
     shown = capsys.readouterr().out
-    for line, lines in re.findall(r"(?m)^ *print\(.*\)(?: +# (.*)|((?:\n#.*)+))$", "".join(blocks)):
+    for line, lines in re.findall(r"(?m)^ *print\(.*\)(?:  +# (.*)|((?:\n#.*)+))$", "".join(blocks)):
         comment = line or re.sub(r"\n# ?", "\n", lines)[1:]
         if prints and not comment.startswith("an array"):
             assert f"{comment}\n" in shown, shown
