@@ -114,7 +114,7 @@ void check_whole(const Node<T>& node) {
   check<GradientError>(!node.lost, "backward: the graph of '", node.name, "' ", node.lost);
   for (const Unchanged<T>& saved : node.saved) {
     check<GradientError>(saved.holds(), "backward: a value that '", node.name,
-                         "' needs was changed by mutable_value() after its forward");
+                         "' needs was changed after its forward");
   }
 }
 

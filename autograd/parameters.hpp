@@ -67,6 +67,8 @@ class Parameters {
   auto end() const { return list_.end(); }
   /// The number of parameter tensors.
   std::size_t size() const { return list_.size(); }
+  /// Adds a leaf that was made elsewhere.
+  void add(const std::string& name, const Variable<T>& leaf) { list_.push_back({name, leaf}); }
   /// The parameter of this name. Throws Error when there is none.
   const Variable<T>& at(std::string_view name) const;
   /// The number of scalars in all parameters.

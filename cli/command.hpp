@@ -90,6 +90,7 @@ std::vector<Command> all_commands();  ///< all commands, in the order of `xgrad 
 Command train_command(), resume_command(), check_command(), lr_find_command();
 Command sweep_command(), compare_command();
 Command summary_command(), attention_command(), patch_command(), report_command();
+Command explain_command();
 Command profile_command();
 Command eval_command(), inspect_command(), config_command(), tasks_command(), info_command();
 Command gradcheck_command(), verify_command(), verify_resume_command(), diff_command();

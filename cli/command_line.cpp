@@ -151,13 +151,14 @@ Config ConfigArguments::load() const {
 }
 
 std::vector<Command> all_commands() {
-  return {train_command(),         resume_command(),    check_command(),      gradcheck_command(),
-          summary_command(),       attention_command(), patch_command(),      report_command(),
-          profile_command(),       lr_find_command(),   sweep_command(),      compare_command(),
-          eval_command(),          predict_command(),   generate_command(),   inspect_command(),
-          export_command(),        import_command(),    construct_command(),  verify_command(),
-          verify_resume_command(), diff_command(),      replay_command(),     config_command(),
-          tasks_command(),         info_command(),      completion_command(), man_command()};
+  return {train_command(),   resume_command(),        check_command(),   gradcheck_command(),
+          summary_command(), attention_command(),     patch_command(),   report_command(),
+          explain_command(), profile_command(),       lr_find_command(), sweep_command(),
+          compare_command(), eval_command(),          predict_command(), generate_command(),
+          inspect_command(), export_command(),        import_command(),  construct_command(),
+          verify_command(),  verify_resume_command(), diff_command(),    replay_command(),
+          config_command(),  tasks_command(),         info_command(),    completion_command(),
+          man_command()};
 }
 
 void print_error(const std::string& message) {

@@ -42,11 +42,10 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   return text;
 }
 
-std::string few(std::vector<std::string> words, const std::string& between) {
-  constexpr std::size_t kMost = 3;
-  if (words.size() > kMost) {
-    const std::string more = "and " + std::to_string(words.size() - kMost) + " more";
-    words.resize(kMost);
+std::string few(std::vector<std::string> words, const std::string& between, std::size_t most) {
+  if (words.size() > most) {
+    const std::string more = "and " + std::to_string(words.size() - most) + " more";
+    words.resize(most);
     words.push_back(more);
   }
   return joined(words, between);

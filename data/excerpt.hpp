@@ -1,6 +1,7 @@
 // Quotes user input and file contents in messages.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ std::string excerpt(std::string_view text);
 /// The words, separated by `between`.
 std::string joined(const std::vector<std::string>& words, const std::string& between = ", ");
 
-/// The first three words, separated by `between`; if there are more, also "and N more".
-std::string few(std::vector<std::string> words, const std::string& between);
+/// The first `most` words, separated by `between`; if there are more, also "and N more".
+std::string few(std::vector<std::string> words, const std::string& between, std::size_t most = 3);
 
 }  // namespace xgrad

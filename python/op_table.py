@@ -1,7 +1,9 @@
 """Writes the functions of ops.hpp as functions of Python, in C++: op_table.py OPS_HPP OUTPUT.
 
 A parameter keeps its name and its default. The members of most option structs become parameters of their own, and of the
-overloads without and with an axis one function remains. A type that this table does not know is an error.
+overloads without and with an axis one function remains, which gets `keepdims`. A type that this table does not know is an
+error. A function whose first parameter is the Variable `x` or `a` is a method of Variable, too, unless
+xgrad/variables.py has it.
 """
 
 import pathlib
@@ -12,6 +14,7 @@ import sys
 DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(template <[\w:]+ T>\n)?"
                          r"(?:inline constexpr auto (\w+) = \[\]<class T>|[\w<>]+ (\w+))\(([^;]*?)\)(?:;| \{\n)")
 STRUCT = re.compile(r"(?m)^struct (\w+) \{\n(.*?)^\};", re.DOTALL)
+ENUM = re.compile(r"(?m)^enum class (\w+) \{(.*?)\};", re.DOTALL)
 FIELD = re.compile(r"(?m)^  (\w.*?) (\w+) = ([^;]*);")
 
 # For a C++ type of a parameter: the type that the binding takes, and the conversion, where {} is the name. Types in PLAIN stay.
@@ -24,11 +27,14 @@ TAKEN = {
     **dict.fromkeys(("std::shared_ptr<const Mask>", "const std::shared_ptr<const Mask>&", "SharedMask", "const SharedMask&"),
                     ("const OptionalMaskOperand&", "to_shared_mask({}.object)")),
     "std::type_identity_t<T>": ("double", "T({})"),
-    "const Shape&": ("const std::vector<std::size_t>&", "Shape({0}.begin(), {0}.end())"),
-    "Gelu": ("const std::string&", "gelu_of({})"),
+    "const Shape&": ("const std::vector<std::ptrdiff_t>&", "{}"),
 }
 PLAIN = ("bool", "double", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
          "const std::vector<std::ptrdiff_t>&", "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>")
+
+# The first parameters of the functions that are methods, except these, which xgrad/variables.py has.
+IN_PYTHON = ("reshape", "transpose", "sum", "mean")
+METHODS = [(f"const {kind}<T>&", name) for kind in ("Variable", "Tensor") for name in "xa"]
 
 
 def split(parameters):
@@ -52,11 +58,20 @@ def argument(kind, name, default):
         return f'"{name}"_a'
     if default in ("{}", "nullptr", "std::nullopt"):
         value = "std::vector<double>()" if kind == "std::vector<double>" else "nb::none()"
-    elif kind == "Gelu":
+    elif "::" in default:  # of an enum
         value = f'"{default.partition("::")[2]}"'
     else:
         value = f"{float(default)}" if kind == "double" else default
     return f'"{name}"_a = {value}'
+
+
+def enums(header):
+    """How the members of its enums are passed, by their names."""
+    found = {}
+    for kind, members in ENUM.findall(header):
+        names = ", ".join(f'"{name.strip()}"' for name in members.split(","))
+        found[kind] = ("const std::string&", f'enum_of<{kind}>("{{0}}", {{0}}, {{{{{names}}}}})')
+    return found
 
 
 def bind(kind, name, default, first, structs):
@@ -76,8 +91,8 @@ def bind(kind, name, default, first, structs):
         taken = "const OptionalOperand&"
     elif kind == "const Tensor<T>&":
         value = f"{name}.value()"
-    elif kind == "std::size_t" and name == "axis":
-        taken, value = "std::ptrdiff_t", f"axis_of({first}, axis)"
+    elif kind == "const Shape&":
+        value = f"shape_for({first}, {name})"
     return [f"{taken} {name}"], [argument(kind, name, default)], [f"{name} = {held.format(name)}"], value
 
 
@@ -90,16 +105,24 @@ def definition(name, comments, template, overloads, structs):
     function = f"{name}<T>" if template and name != "where" else name
     called = f"{function}({', '.join(values)})"
     if len(overloads) == 2:  # without and with an axis
-        taken[-1], given[-1] = "std::optional<std::ptrdiff_t> axis", '"axis"_a = nb::none()'
+        taken[-1:] = ["std::optional<std::ptrdiff_t> axis", "bool keepdims"]
+        given[-1:] = ['"axis"_a = nb::none()', '"keepdims"_a = false']
+        held.append("keepdims")
         called = f"axis ? {called.replace('axis)', '*axis)', 1)} : {function}({', '.join(values[:-1])})"
+        called = f"reduced({longest[0][1]}, axis, keepdims, {called})"
+        doc += "\n\nWith `keepdims`, an axis that is removed stays with the size 1."
     body = f"returned({called})"
     if template:
         operands = [each.split()[-1] for each in taken if "Operand" in each and "Ids" not in each and "Mask" not in each]
         body = f"call([&]<class T>() {{ return [{', '.join(held)}] {{ return {called}; }}; }}, {', '.join(operands)})"
-    return f'  m.def("{name}", []({", ".join(taken)}) {{ return {body}; }}, R"doc({doc})doc",\n      {", ".join(given)});\n'
+    defined = [("m", given)] + [("variable", given[1:])] * (longest[0][:2] in METHODS and name not in IN_PYTHON)
+    return (f"  const auto {name}_ = []({', '.join(taken)}) {{ return {body}; }};\n" +
+            "".join(f'  {where}.def({", ".join([f"{chr(34)}{name}{chr(34)}", f"{name}_", f"R{chr(34)}doc({doc})doc{chr(34)}", *arguments])});\n'
+                    for where, arguments in defined))
 
 
 def table(header):
+    TAKEN.update(enums(header))
     structs = {name: FIELD.findall(fields) for name, fields in STRUCT.findall(header)}
     functions = {}
     for comment, template, constant, function, parameters in DECLARATION.findall(header):
@@ -109,7 +132,7 @@ def table(header):
     definitions = "".join(definition(name, *one, structs) for name, one in functions.items())
     return ("// Made of ops.hpp by op_table.py.\n#include <xgrad/python/src/arrays.hpp>\n"
             "namespace xgrad::python {\nnamespace nb = nanobind;\nusing namespace nb::literals;\n"
-            f"void add_functions(nb::module_& m) {{\n{definitions}}}\n}}  // namespace xgrad::python\n")
+            f"void add_functions(nb::module_& m, nb::class_<Var>& variable) {{\n{definitions}}}\n}}  // namespace xgrad::python\n")
 
 
 if __name__ == "__main__":

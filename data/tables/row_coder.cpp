@@ -197,8 +197,13 @@ void RowCoder::add_vectors(const Places& place, const FieldNumbers& numbers,
 std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
   std::uint32_t found = class_ids_.find(name);
   if (found == Index<std::string>::kNone) found = class_ids_.find(options_.other);
-  check<DataError>(found != Index<std::string>::kNone, place, ": the label ", excerpt(name),
-                   " does not occur in the training rows");
+  if (found == Index<std::string>::kNone) {
+    std::vector<std::string> known;
+    for (const std::string& one : learned_->classes) known.push_back(excerpt(one));
+    detail::fail<DataError>(place, ": the label ", excerpt(name),
+                            " does not occur in the training rows; these have ",
+                            few(known, ", ", 4));
+  }
   return std::int32_t(found);
 }
 

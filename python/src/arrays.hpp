@@ -12,8 +12,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include <xgrad/autograd/ops.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/python/src/module.hpp>
 
 namespace xgrad::python {
@@ -53,9 +56,19 @@ Mask to_mask(nanobind::handle array);
 template <class T>
 nanobind::object to_numpy(std::shared_ptr<const Tensor<T>> tensor);
 
+/// Lives while nodes and gradients are written, which the graphs of several threads may share. The
+/// mutex is recursive, since the release of an array may call Python.
+struct GraphLock {
+  static inline std::recursive_mutex mutex;
+  const Unlocked unlocked = {};
+  const std::lock_guard<std::recursive_mutex> lock{mutex};
+};
+
 /// The class xgrad.Variable.
 struct Var {
   std::variant<Variable<float>, Variable<double>> any;  ///< of the dtype of its array
+  /// Whether layers or optimizers have it, too, so that an assignment must write into its memory.
+  bool shared = false;
 
   /// Calls f with the Variable.
   template <class F>
@@ -148,22 +161,48 @@ auto call(const Make& make, const Operands&... operands) {
                                 : compute(make.template operator()<double>());
 }
 
-/// An axis as the functions of ops.hpp count it. A negative one counts from the end; one that is
-/// out of range is left for the op to refuse.
+/// The shape for x in which -1 stands for the size that the others leave. Throws ShapeError when
+/// there is none.
 template <class T>
-std::size_t axis_of(const Variable<T>& x, std::ptrdiff_t axis) {
-  return std::size_t(axis < 0 ? axis + std::ptrdiff_t(x.shape().size()) : axis);
-}
-/// The same for the first of several parts.
-template <class T>
-std::size_t axis_of(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis) {
-  return parts.empty() ? 0 : axis_of(parts[0], axis);
+Shape shape_for(const Variable<T>& x, const std::vector<std::ptrdiff_t>& sizes) {
+  Shape shape(sizes.begin(), sizes.end());
+  std::optional<std::size_t> open;
+  std::size_t others = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    check_shape(sizes[i] >= (open ? 0 : -1),
+                "reshape: expected sizes of at least 0, and -1 at most once");
+    if (sizes[i] < 0) {
+      open = i;
+    } else {
+      others *= shape[i];
+    }
+  }
+  if (!open) return shape;
+  const std::size_t count = x.value().size();
+  check_shape(others > 0 && count % others == 0, "reshape: no size in place of -1 gives the ",
+              count, " elements of ", x.shape());
+  shape[*open] = count / others;
+  return shape;
 }
 
-/// The kind of gelu() with this name. Throws ShapeError.
-inline Gelu gelu_of(const std::string& kind) {
-  check_shape(kind == "exact" || kind == "tanh", "gelu: expected kind exact or tanh, got ", kind);
-  return kind == "exact" ? Gelu::exact : Gelu::tanh;
+/// The reduction y of x along an axis, or of all elements; with `keepdims`, a reduced axis stays
+/// with the size 1.
+template <class T>
+Variable<T> reduced(const Variable<T>& x, std::optional<std::ptrdiff_t> axis, bool keepdims,
+                    const Variable<T>& y) {
+  if (!keepdims) return y;
+  Shape shape(axis ? x.shape() : Shape(x.shape().size(), 1));
+  if (axis) shape[std::size_t(*axis < 0 ? *axis + std::ptrdiff_t(shape.size()) : *axis)] = 1;
+  return reshape(y, shape);
+}
+
+/// The member of an enum, which count from 0, with this name. Throws ShapeError, which names all.
+template <class Enum>
+Enum enum_of(const char* parameter, const std::string& name,
+             const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  check_shape(found != names.end(), parameter, ": expected one of ", joined(names), ", got ", name);
+  return Enum(found - names.begin());
 }
 
 }  // namespace xgrad::python

@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <xgrad/data/text/example_text.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/train/inspect/activations.hpp>
@@ -41,6 +43,43 @@ template <class F>
 auto computed(const F& f) {
   const Unlocked unlocked;
   return std::make_shared<decltype(f())>(f());
+}
+
+// Inputs with their targets.
+class Given final : public Dataset {
+ public:
+  explicit Given(std::vector<Example> examples) : examples_(std::move(examples)) {}
+
+  std::size_t size() const override { return examples_.size(); }
+  Example get(std::uint64_t, std::size_t index) const override { return examples_[index]; }
+
+ private:
+  std::vector<Example> examples_;
+};
+
+// Gives an example its targets: ids of classes, or numbers in original units.
+void set_targets(const std::vector<double>& given, const TaskShape& shape, Example& example) {
+  example.targets.clear();
+  example.values.assign(given.begin(), given.end());
+  if (shape.target == TargetKind::classes) {
+    example.targets.assign(given.begin(), given.end());
+    example.values.clear();
+    if (shape.output == OutputKind::generated) example.targets.push_back(int(shape.classes) - 1);
+  }
+  for (std::size_t i = 0; i < example.values.size() && !shape.value_mean.empty(); ++i) {
+    const std::size_t k = i % shape.classes;
+    example.values[i] = float((given[i] - shape.value_mean[k]) / shape.value_deviation[k]);
+  }
+}
+
+// {name: value}, with a standard error as name_se.
+nb::dict figures_of(const Metrics& metrics) {
+  nb::dict found;
+  for (const Figure& figure : metrics.figures()) {
+    found[figure.name.c_str()] = figure.value;
+    found[(figure.name + "_se").c_str()] = figure.standard_error;
+  }
+  return found;
 }
 
 class Model {
@@ -138,6 +177,68 @@ class Model {
     return rows;
   }
 
+  nb::dict evaluate(const Lines& lines, const std::vector<std::vector<double>>& targets) const {
+    const TrainConfig& train = source_.config.train;
+    return figures_of(*computed([&] {
+      return predictor_.model().visit([&](const auto& loaded) {
+        std::vector<Example> examples = parsed(lines);
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+          set_targets(targets[i], loaded.shape, examples[i]);
+          check_example(examples[i], loaded.shape, i + 1);
+        }
+        return xgrad::evaluate(*loaded.model,
+                               {Given(std::move(examples)), loaded.shape, train.batch},
+                               make_objective(train, loaded.shape));
+      });
+    }));
+  }
+
+  nb::dict silence(const std::vector<std::pair<std::size_t, std::size_t>>& heads,
+                   std::size_t examples) const {
+    const TrainConfig& train = source_.config.train;
+    const auto found = computed([&] {
+      return predictor_.model().visit([&](const auto& loaded) {
+        const auto all = loaded.task->dataset(Split::test);
+        const Subset test(*all, examples);
+        std::vector<Head> silent;
+        for (const auto& [layer, head] : heads) silent.push_back({layer, head});
+        return silence_heads(*loaded.model, loaded.parameters, {test, loaded.shape, train.batch},
+                             make_objective(train, loaded.shape), silent);
+      });
+    });
+    nb::dict both;
+    both["whole"] = figures_of(found->whole);
+    both["without"] = figures_of(found->without);
+    return both;
+  }
+
+  nb::dict patch(const std::string& from, const std::string& to, const std::string& names) const {
+    const auto found = computed([&] {
+      return predictor_.model().visit([&](const auto& loaded) {
+        const std::vector<Example> both = parsed({from, to});
+        for (std::size_t i = 0; i < both.size(); ++i) check_example(both[i], loaded.shape, i + 1);
+        return patch_activations(*loaded.model, loaded.parameters, loaded.shape, both[0], both[1],
+                                 names);
+      });
+    });
+    nb::dict result;
+    result["names"] = found->sites;
+    result["restored"] = to_numpy<double>({found, &found->restored});
+    result["measure"] = found->measure;
+    result["from"] = nb::make_tuple(found->from, found->from_value);
+    result["to"] = nb::make_tuple(found->to, found->to_value);
+    return result;
+  }
+
+  Lines labels() const {
+    Lines names;
+    const TaskShape& shape = predictor_.shape();
+    for (std::size_t c = 0; c < shape.classes; ++c) {
+      names.push_back(class_text(std::int32_t(c), shape));
+    }
+    return names;
+  }
+
   nb::dict state_dict() const {
     const auto weights = std::make_shared<const Checkpoint>(weights_of(source_.checkpoint));
     nb::dict found;
@@ -148,7 +249,7 @@ class Model {
   }
 
   const FoundRun& source() const { return source_; }
-  std::size_t features() const { return predictor_.shape().features; }
+  const TaskShape& shape() const { return predictor_.shape(); }
 
  private:
   FoundRun source_;
@@ -181,11 +282,16 @@ void add_model(nb::module_& m) {
       .def_prop_ro("path", [](const Model& self) { return self.source().file; })
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
-      .def_prop_ro("features", &Model::features)
+      .def_prop_ro("features", [](const Model& self) { return self.shape().features; })
+      .def_prop_ro("target", [](const Model& self) { return to_string(self.shape().target); })
+      .def_prop_ro("labels", &Model::labels)
       .def("predict", &Model::predict, "lines"_a)
       .def("attention", &Model::attention, "lines"_a, "outputs"_a)
       .def("capture", &Model::capture, "lines"_a, "outputs"_a)
       .def("replace", &Model::replace, "lines"_a, "arrays"_a, "outputs"_a)
+      .def("evaluate", &Model::evaluate, "lines"_a, "targets"_a)
+      .def("silence", &Model::silence, "heads"_a, "examples"_a)
+      .def("patch", &Model::patch, "from_input"_a, "to_input"_a, "names"_a)
       .def("study_heads", &Model::study_heads, "examples"_a)
       .def("state_dict", &Model::state_dict);
 }

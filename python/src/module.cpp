@@ -91,6 +91,7 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = xgrad::kVersion;
   nb::register_exception_translator(&translate);
   add_variable(m);
+  add_layers(m);
   add_model(m);
   add_runs(m);
 }

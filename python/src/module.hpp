@@ -6,6 +6,8 @@
 
 namespace xgrad::python {
 
+struct Var;  // arrays.hpp
+
 /// Gives the interpreter lock away for its lifetime.
 ///
 /// An interpreter that ends kills a thread that asks for its lock, which C++ cannot survive. So
@@ -28,8 +30,10 @@ bool leaving();
 
 /// Adds Variable, no_grad, grad_enabled, Rng and the ops to the module.
 void add_variable(nanobind::module_& m);
-/// Adds the functions of ops.hpp; op_table.py writes it.
-void add_functions(nanobind::module_& m);
+/// Adds the functions of ops.hpp, and methods of Variable for them; op_table.py writes it.
+void add_functions(nanobind::module_& m, nanobind::class_<Var>& variable);
+/// Adds Module, layers and optimizers.
+void add_layers(nanobind::module_& m);
 /// Adds Model and Prediction.
 void add_model(nanobind::module_& m);
 /// Adds Step, and the functions of xgrad/runs.py that train, resume, sweep and check gradients.

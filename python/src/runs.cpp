@@ -12,6 +12,7 @@
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/explain/explain.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/session.hpp>
@@ -113,6 +114,7 @@ void add_runs(nb::module_& m) {
   m.def("_set_command", &set_isolating_program, "path"_a);
   nb::class_<StepReport>(m, "Step", "What a step of training did.")
       .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
+      .def_ro("total", &StepReport::total, "The number of steps of the whole run.")
       .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")
       .def_ro("lr", &StepReport::lr, "The learning rate.")
       .def_ro("grad_norm", &StepReport::grad_norm, "The gradient norm before clipping.")
@@ -140,6 +142,13 @@ void add_runs(nb::module_& m) {
   m.def(
       "_report", [](const std::string& run) { return report_html({run}); }, "run"_a,
       nb::call_guard<Unlocked>());
+  m.def(
+      "_explain",
+      [](const std::string& run, std::size_t every) {
+        const Unlocked unlocked;
+        return explain_html(run, every).html;
+      },
+      "run"_a, "every"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

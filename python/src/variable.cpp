@@ -1,10 +1,11 @@
 // Variable with its operators, no_grad, Rng, and the options of attention. The functions of ops.hpp
 // are defined by op_table.py.
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +20,6 @@ using namespace nb::literals;
 namespace xgrad::python {
 
 namespace {
-
-// Lives while nodes are written, which the graphs of several threads may share. The mutex is
-// recursive, since the release of an array may call Python.
-struct GraphLock {
-  static inline std::recursive_mutex mutex;
-  const Unlocked unlocked = {};
-  const std::lock_guard<std::recursive_mutex> lock{mutex};
-};
 
 template <class T>
 Variable<T> leaf_of(std::shared_ptr<Versioned<T>> value, bool requires_grad) {
@@ -51,8 +44,15 @@ void set_value(Var& var, nb::handle value) {
     auto given = to_value<T>(value);
     check_shape(given->shape() == x.shape(), "value: expected shape ", x.shape(), ", got ",
                 given->shape());
-    x.mutable_value();  // counts as a change: a graph that needs the old value refuses backward()
-    x = Variable<T>(std::move(given), x.node());
+    check<GradientError>(!x.shared_value()->recorded,
+                         "value: this is the result of an op, which backward() may need");
+    // Counts as a change: a graph that needs the old value refuses backward().
+    Tensor<T>& old = x.mutable_value();
+    if (var.shared) {
+      std::copy_n(given->data(), given->size(), old.data());
+    } else {
+      x = Variable<T>(std::move(given), x.node());
+    }
   };
   std::visit(replace, var.any);
 }
@@ -91,6 +91,11 @@ void backward(const Var& var, nb::handle gradient, bool retain_graph) {
   var.visit([&]<class T>(const Variable<T> x) {
     std::optional<Tensor<T>> dy;  // a copy, in which ops may work
     if (!gradient.is_none()) dy = *to_value<T>(gradient);
+    check_shape(!x.requires_grad() || dy || x.value().size() == 1,
+                "backward: expected a gradient of shape ", x.shape(),
+                ", since this has not one element");
+    check_shape(!dy || dy->shape() == x.shape(), "backward: expected a gradient of shape ",
+                x.shape(), ", got ", dy ? dy->shape() : Shape());
     const GraphLock lock;
     dy ? x.backward(std::move(*dy), retain_graph) : x.backward(retain_graph);
   });
@@ -149,7 +154,8 @@ void add_properties(nb::class_<Var>& variable) {
           nb::for_getter(nb::sig("def value(self) -> numpy.ndarray")),
           nb::for_setter(nb::sig("def value(self, value: numpy.typing.ArrayLike) -> None")),
           "The value: a read-only array that shares its memory. Assign an array to a leaf to "
-          "replace it; arrays that share the old memory keep their elements.")
+          "replace it; arrays that share the old memory keep their elements, except those of a "
+          "parameter of a layer or optimizer, which is written in place.")
       .def("__array__", &array_of, "dtype"_a = nb::none(), "copy"_a = nb::none(),
            nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> "
                    "numpy.ndarray"))
@@ -163,7 +169,13 @@ void add_properties(nb::class_<Var>& variable) {
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
       .def_prop_ro("requires_grad", &requires_grad,
-                   "Whether it is a leaf that wants a gradient, or depends on one.");
+                   "Whether it is a leaf that wants a gradient, or depends on one.")
+      .def_prop_ro(
+          "is_leaf",
+          [](const Var& var) {
+            return var.visit([](const auto& x) { return !x.requires_grad() || !x.node()->op; });
+          },
+          "Whether no op with a graph made it.");
 }
 
 void add_methods(nb::class_<Var>& variable) {
@@ -258,7 +270,7 @@ void add_variable(nb::module_& m) {
   add_no_grad(m);
   add_rng(m);
   add_attention_options(m);
-  add_functions(m);
+  add_functions(m, variable);
   add_operators(variable);
 }
 

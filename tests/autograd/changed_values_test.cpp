@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ChangedValues, testing::ValuesIn(op_cases()), []
   return row.param.op + (row.param.variant.empty() ? "" : "_" + row.param.variant);
 });
 
-const char* const kSaid = "backward: a value that 'linear' needs was changed by mutable_value()";
+const char* const kSaid = "backward: a value that 'linear' needs was changed after its forward";
 
 struct Layer {
   V x{random_tensor({2, 3}, Rng(1))};

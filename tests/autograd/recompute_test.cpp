@@ -116,7 +116,7 @@ TEST(Recompute, AValueThatItsSecondRunChanges) {
       },
       x);
   EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(tensor({1}, {1})); },
-                                         "needs was changed by mutable_value()"));
+                                         "needs was changed after its forward"));
 }
 
 }  // namespace xgrad::test

@@ -1,10 +1,12 @@
 """Makes the pictures of the documentation in docs/pictures, or in another folder that PICTURES names.
 
     XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py run
+    XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py explain
     XGRAD=build/release/xgrad build/venv/bin/python tests/browser/make_pictures.py tensorboard
 
 `run` trains as the first command of README.md does, in a pseudo-terminal: terminal.svg is the screen at the end, report.png and
 report-phone.png are its report on a desk and on a phone. Run it on an idle machine, because the pictures show the speed.
+`explain` trains a short run and makes explain.png, its page of `xgrad explain`.
 `tensorboard` trains three runs and makes tensorboard.png and tensorboard-images.png.
 """
 
@@ -77,6 +79,17 @@ def make_run(folder):
         browser.picture(PICTURES / "report-phone.png")
 
 
+def make_explain(folder):
+    words = ["train.steps=60", "train.save_every=3", "train.evaluate_every=3", "train.keep=1000", "expect.within_steps=60"]
+    subprocess.run([XGRAD, "train", "configs/reverse.toml", "--quiet", *words], cwd=folder, check=True)
+    subprocess.run([XGRAD, "explain", "runs/reverse", "--out", "page.html"], cwd=folder, check=True)
+    with chromium.Chromium() as browser:
+        browser.open(f"file://{folder}/page.html", (1280, 760), wait="document.querySelector('#summary').textContent")
+        browser.evaluate("document.querySelectorAll('.token')[3].dispatchEvent(new PointerEvent('pointerenter'))")
+        time.sleep(1)
+        browser.picture(PICTURES / "explain.png", clip=(0, 0, 1280, 760))
+
+
 def wait_for(address):
     for _ in range(100):
         try:
@@ -117,4 +130,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         here = pathlib.Path(name)
         (here / "configs").symlink_to(ROOT / "configs")
-        {"run": make_run, "tensorboard": make_tensorboard}[sys.argv[1]](here)
+        {"run": make_run, "explain": make_explain, "tensorboard": make_tensorboard}[sys.argv[1]](here)

@@ -83,7 +83,7 @@ TEST(Optimizer, AStepBetweenForwardAndBackwardIsRefused) {
     optimizer->step(0.1);
     parameters.zero_grad();
     EXPECT_TRUE(throws_with<GradientError>(
-        [&] { b.backward(); }, "a value that 'linear' needs was changed by mutable_value()"));
+        [&] { b.backward(); }, "a value that 'linear' needs was changed after its forward"));
     EXPECT_FALSE(w.has_grad());
     loss().backward();
   }

@@ -16,7 +16,8 @@ def follow(page, capsys, prints=True):
     for block in blocks:
         exec(block, names)
     shown = capsys.readouterr().out
-    for comment in re.findall(r"(?m)^ *print\(.*\)  +# (.*)$", "".join(blocks)):
+    for line, lines in re.findall(r"(?m)^ *print\(.*\)(?:  +# (.*)|((?:\n#.*)+))$", "".join(blocks)):
+        comment = line or re.sub(r"\n# ?", "\n", lines)[1:]
         if prints and not comment.startswith("an array"):
             assert f"{comment}\n" in shown, shown
     return names, len(blocks)
@@ -25,8 +26,13 @@ def follow(page, capsys, prints=True):
 def test_python(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names, blocks = follow("python.md", capsys)
-    assert blocks == 6
+    assert blocks == 8
     assert (names["x"].grad > 0).all() and len(names["heads"]) == 4
+
+
+def test_tutorial(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert follow("tutorial.md", capsys)[1] == 18
 
 
 def test_same_bits(capsys):

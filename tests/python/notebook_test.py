@@ -27,6 +27,8 @@ def test_the_notebook(tmp_path):
     assert outputs(fresh) == outputs(stored)
     run = next(one.data for cell in fresh.cells for one in cell.get("outputs", []) if "xgrad.Run" in one.get("data", {}).get("text/plain", ""))
     assert run["text/html"].startswith("<iframe")
+    bar = next(one.data for cell in fresh.cells for one in cell.get("outputs", []) if "<progress" in one.get("data", {}).get("text/html", ""))
+    assert bar["text/plain"].startswith("400/400, ")
     for notebook in (stored, fresh):
         assert "6 2 9 5 1 4 1 3\n" in text(notebook)  # 3 1 4 1 5 9 2 6, reversed
         assert "<xgrad.GradientCheck: passed, 29 tensors>" in text(notebook)

@@ -59,6 +59,13 @@ def test_metrics():
     assert b"<html" in run._repr_html_().encode() or run._repr_html_().startswith("<iframe")
 
 
+def test_a_page_that_explains():
+    run = xgrad.train(FIRST, SHORT)
+    page = run.explain()
+    assert page.startswith("<!DOCTYPE html>") and page.count("data-step=\"") > run.explain(every=100).count("data-step=\"") == 1
+    assert page._repr_html_().startswith("<iframe srcdoc=") and "<script" not in page._repr_html_()
+
+
 def test_a_dict_is_a_config():
     one = xgrad.train(FIRST, SHORT)
     config = {"task": {"name": "first"}, "model": {"width": 32, "heads": 1, "layers": 1, "dropout": 0.0, "attention_dropout": 0.0},
@@ -168,7 +175,7 @@ def test_arrays(kind, labels):
     model = {"model": {"width": 16, "heads": 1, "layers": 1}, "train": {"steps": 20}}
     parts = {"train": (x[:200], y[:200]), "validation": (x[200:250], y[200:250]), "test": (x[250:], y[250:])}
     run = xgrad.train(model, data=parts)
-    assert f'labels = "{labels}"' in run.config
+    assert run.config["task"]["labels"] == labels
     again = json.loads(command("eval", str(run.directory), "--json").splitlines()[0])
     assert again["loss"] == run.metrics["test"]["loss"][-1]
     np.testing.assert_array_equal(np.load(run.directory / "data/test/x.npy"), x[250:])

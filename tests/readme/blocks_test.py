@@ -32,7 +32,7 @@ ELSEWHERE = [
     ("docs/clusters.md", "", "From: debian:13", "tests/mpi/job_script_test.py"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
     ("docs/python.md", "python", "", "tests/python/docs_test.py"),
-    ("docs/tutorial.md", "python", "", "tests/python/tutorial_test.py"),
+    ("docs/tutorial.md", "python", "", "tests/python/docs_test.py"),
     ("docs/tutorial.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these

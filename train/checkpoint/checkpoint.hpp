@@ -184,6 +184,11 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
+/// Lets the data that a run keeps in its directory, as task.train = RUN/data/train, follow the run
+/// to `directory`, where it is now, unless an override sets it.
+void follow_own_data(Config& config, const std::string& directory,
+                     const std::vector<std::string>& overrides = {});
+
 /// Loads a run directory's newest checkpoint that is not passed over, or the checkpoint at `path`,
 /// and applies the overrides to its config. Throws as latest_checkpoint() and load_checkpoint(),
 /// and ConfigError.

@@ -17,6 +17,8 @@ using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
 KnownModel plain_encoder();
+/// Settings that to_onnx() supports, and the page of explain_html().
+KnownModel known_to_onnx();
 
 /// Returns the unsupported settings of a config, such as `model.norm = "post"`: known keys with
 /// other values, and unknown keys that are not at their defaults.

@@ -155,6 +155,7 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   batches_ = next_batches();  // micro-batches of this step
   const double factor = config_.schedule.name == "plateau" ? progress_.plateau.factor() : 1;
   StepReport report{.step = step() + 1,
+                    .total = total_steps_,
                     .lr = lr.value_or(schedule_(step()) * factor),
                     .failure = failure_of_parameters()};
   if (!report.failure.empty()) return report;

@@ -28,11 +28,12 @@ namespace xgrad {
 
 /// The result of one step.
 struct StepReport {
-  std::uint64_t step = 0;  ///< number of steps taken, this one included
-  double loss = 0;         ///< loss of the step's batch before the update, without the penalty
-  double lr = 0;           ///< learning rate of the step
-  double grad_norm = 0;    ///< gradient norm before clipping
-  std::size_t tokens = 0;  ///< tokens or vectors without padding; for images, the number of images
+  std::uint64_t step = 0;   ///< number of steps taken, this one included
+  std::uint64_t total = 0;  ///< number of steps of the whole run
+  double loss = 0;          ///< loss of the step's batch before the update, without the penalty
+  double lr = 0;            ///< learning rate of the step
+  double grad_norm = 0;     ///< gradient norm before clipping
+  std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
   Metrics metrics = {};        ///< metrics of the step's batch; filled on every log.every-th step

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <string_view>
@@ -80,10 +82,10 @@ static std::string start_of(int file) {
 }
 
 // "process 4711 on host"
-static std::string owner() {
+static std::string owner(int process = ::getpid()) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host;
+  return "process " + std::to_string(process) + " on " + host;
 }
 
 // Whether the text is that of owner(), or as a power failure leaves it: a part, and zeros.
@@ -94,10 +96,17 @@ static bool is_owner(const std::string& text) {
          (std::string_view("process ").starts_with(start) || std::regex_match(start, known));
 }
 
-// The process that holds the lock, which writes its name a moment after it gets the lock.
+// Whether the text names a process of this host that does not exist.
+static bool is_dead(const std::string& name) {
+  const int process = std::atoi(name.substr(std::min(name.find(' '), name.size())).c_str());
+  return process > 0 && name == owner(process) && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+// The process that holds the lock, which writes its name a moment after it gets the lock, over that
+// of one that was killed.
 static std::string owner_of(int lock) {
   std::string name;
-  for (int tries = 0; tries < 100 && name.empty(); ++tries) {
+  for (int tries = 0; tries < 100 && (name.empty() || is_dead(name)); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     name = start_of(lock);
   }

@@ -341,9 +341,11 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   const std::string file = folder.path_of("config.toml");
   const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
   Config config = parse_config(text, file, overrides, ConfigWriter::xgrad);
+  follow_own_data(config, folder.path(), overrides);
   // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
-  const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
+  Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
+  follow_own_data(before, folder.path());
   check_changes(before, own ? file : source->file, config, allow_change);
   options.keep_config = !differences(before, config).empty();
   const bool elsewhere =

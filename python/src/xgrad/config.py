@@ -1,10 +1,20 @@
 """Converts dicts and overrides to the command's arguments, and arrays to the data of a run."""
 
+import contextlib
+import fcntl
+import json
 import os
 import pathlib
+import shutil
+import tomllib
 from collections.abc import Mapping
 
 import numpy
+
+from xgrad.errors import ConfigError, IoError, LockError
+
+HOLDS_A_RUN = (" already holds a run; continue it with xgrad.resume(), replace it with xgrad.train(..., overwrite=True), or choose "
+               "another run.dir")
 
 
 def literal(value):
@@ -47,16 +57,6 @@ def words(source, changes):
     return "", task or "run", overrides(source) + overrides(changes)
 
 
-def _guess(x, y):
-    """The settings of tokens and labels that fit the arrays."""
-    guess = {"tokens": "numbers" if x.dtype.kind == "f" else "words"}
-    if y.dtype.kind == "f":
-        guess["labels"] = "numbers"
-    elif y.ndim == 2:
-        guess["labels"] = "tokens" if y.shape == x.shape[:2] else "multi_label"
-    return guess
-
-
 def _array(where, given):
     """The array in a dtype that .npy data files may have."""
     array = numpy.asarray(given)
@@ -69,25 +69,64 @@ def _array(where, given):
     return numpy.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
+def _rows(where, given):
+    """An array with a row for each example; a list of arrays for rows of several lengths."""
+    lists = isinstance(given, (list, tuple)) or isinstance(given, numpy.ndarray) and given.dtype.kind == "O"
+    if not lists or len({numpy.shape(row) for row in given}) < 2:
+        return _array(where, given if not lists else list(given))
+    rows = [_array(f"{where}[{number}]", row) for number, row in enumerate(given)]
+    if len({(row.ndim, row.shape[1:], row.dtype.kind in "biu", row.dtype.kind == "U") for row in rows}) > 1:
+        raise ValueError(f"{where}: expected rows that differ in nothing but their length, got shapes {rows[0].shape}, {rows[1].shape}, ...")
+    return rows
+
+
 def _pair(split, pair):
-    """The arrays x and y of a split, with a row for each example."""
+    """The rows x and y of a split."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError(f"data: {split}: expected a pair of arrays (x, y), got {type(pair).__name__}")
-    x, y = (_array(f"data: {split}: {name}", array) for name, array in zip("xy", pair))
-    if x.ndim == 0 or y.ndim == 0 or len(x) != len(y):
-        raise ValueError(f"data: {split}: expected x and y with a row for each example, got shapes {x.shape} and {y.shape}")
-    return x, y
+    x, y = (_rows(f"data: {split}: {name}", array) for name, array in zip("xy", pair))
+    shapes = [array.shape if isinstance(array, numpy.ndarray) else (len(array), "...") for array in (x, y)]
+    if () in shapes or shapes[0][0] != shapes[1][0]:
+        raise ValueError(f"data: {split}: expected x and y with a row for each example, got shapes {shapes[0]} and {shapes[1]}")
+    if isinstance(y, numpy.ndarray) and y.dtype.kind == "f" and y.ndim > 2:
+        raise ValueError(f"data: {split}: y: expected numbers to predict of shape (B) or (B, K), got {y.shape}")
+    column = shapes[1][1:] == (1,) and shapes[0][:2] != shapes[1]
+    return x, y[:, 0] if column else y
 
 
-def _folder(words, name):
-    """Makes the run directory: run.dir, or the next free one."""
+def _guess(x, y):
+    """What the rows say of tokens and labels."""
+    kinds = [rows.dtype.kind if isinstance(rows, numpy.ndarray) else rows[0].dtype.kind for rows in (x, y)]
+    guess = {"tokens": "numbers" if kinds[0] == "f" else "words"}
+    if kinds[1] == "f":
+        guess["labels"] = "numbers"
+    elif not isinstance(y, numpy.ndarray) or y.ndim == 2:
+        arrays = isinstance(x, numpy.ndarray) and isinstance(y, numpy.ndarray)
+        tokens = y.shape == x.shape[:2] if arrays else all(len(one) == len(row) for row, one in zip(x, y))
+        guess["labels"] = "tokens" if tokens else "multi_label"
+    return guess
+
+
+def run_folder(file, words, name):
+    """The directory of a run, and whether run.dir names it; else it may be taken."""
     chosen = [word for word in words if word.startswith("run.dir=")]
+    folder = tomllib.loads(chosen[-1])["run"]["dir"] if chosen else ""
+    if not chosen and file:
+        try:
+            folder = tomllib.loads(pathlib.Path(file).read_text(encoding="utf-8")).get("run", {}).get("dir", "")
+        except (OSError, ValueError, AttributeError, TypeError):  # which the run reports
+            pass
+    return (pathlib.Path(folder), True) if folder else (pathlib.Path("runs") / pathlib.Path(name).stem, False)
+
+
+def _make_folder(file, words, name):
+    """The directory of the run: run.dir, or the next that is free, which it makes."""
+    stem, chosen = run_folder(file, words, name)
     if chosen:
-        import tomllib  # here, since most programs do not need it
-        folder = pathlib.Path(tomllib.loads(chosen[-1])["run"]["dir"])
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-    stem = pathlib.Path("runs") / pathlib.Path(name).stem
+        if (stem / "config.toml").exists():
+            raise IoError(f"{stem}{HOLDS_A_RUN}")
+        stem.mkdir(parents=True, exist_ok=True)
+        return stem
     stem.parent.mkdir(exist_ok=True)
     number = 1
     while True:
@@ -99,31 +138,76 @@ def _folder(words, name):
             number += 1
 
 
-def write_data(data, words, name):
-    """Writes arrays into the run directory, and returns the directory with the overrides that make them its task."""
+def _save(path, array):
+    """Writes an array; one that stands there already must be the same."""
+    if path.exists() and not numpy.array_equal(numpy.load(path), array):
+        raise ValueError(f"{path}: holds other data; choose another directory")
+    numpy.save(path, array)
+
+
+def _save_lines(path, x, y):
+    """The same for rows of several lengths, as JSON Lines."""
+    def plain(row):
+        return (row.astype(int) if row.dtype.kind == "b" else row).tolist()
+    text = "".join(json.dumps({"x": plain(row), "y": plain(one)}) + "\n" for row, one in zip(x, map(numpy.asarray, y)))
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{path}: holds other data; choose another directory")
+    path.write_text(text, encoding="utf-8")
+
+
+def write_data(data, file, words, name, folder=None):
+    """Writes rows into the directory of the run, or the given one. Returns it with the overrides that make them its task."""
     splits = data if isinstance(data, Mapping) else {"train": data}
     if not {"train"} <= set(splits) <= {"train", "validation", "test"}:
         raise ValueError(f"data: expected train, and perhaps validation and test, got {', '.join(map(str, splits))}")
-    arrays = {split: _pair(split, pair) for split, pair in splits.items()}
-    settings = {"name": "files", "format": "npy", "input": "x", "target": "y", **_guess(*arrays["train"])}
     given = {word.partition("=")[0] for word in words}
-    folder = _folder(words, name)
-    for split, pair in arrays.items():
-        place = folder / "data" / split
-        place.mkdir(parents=True)
-        for array, file in zip(pair, ("x.npy", "y.npy")):
-            numpy.save(place / file, array)
-        settings[split] = place
-    made = {"run.dir": folder} | {f"task.{key}": value for key, value in settings.items() if f"task.{key}" not in given or key == "name"}
-    return folder, overrides(made)
+    taken = [f"task.{key}" for key in ("name", "format", "input", "target", "train", "validation", "test") if f"task.{key}" in given]
+    if taken:
+        raise ConfigError(f"{taken[0]}: cannot be set beside data=, which is the task; leave it out")
+    pairs = {split: _pair(split, pair) for split, pair in splits.items()}
+    lines = any(isinstance(rows, list) for pair in pairs.values() for rows in pair)
+    settings = {"name": "files", "format": "jsonl" if lines else "npy", "input": "x", "target": "y", **_guess(*pairs["train"])}
+    place = _make_folder(file, words, name) if folder is None else folder
+    for split, (x, y) in pairs.items():
+        at = settings[split] = place / "data" / (f"{split}.jsonl" if lines else split)
+        (at.parent if lines else at).mkdir(parents=True, exist_ok=True)
+        if lines:
+            _save_lines(at, x, y)
+        else:
+            _save(at / "x.npy", x)
+            _save(at / "y.npy", y)
+    made = {} if folder else {"run.dir": place}
+    made |= {f"task.{key}": value for key, value in settings.items() if f"task.{key}" not in given}
+    return place, overrides(made)
 
 
 def remove_data(folder):
     """Removes the files of write_data() if the run did not begin."""
     if not (folder / "config.toml").exists():
-        import shutil  # here, since most programs do not need it
         shutil.rmtree(folder / "data", ignore_errors=True)
         try:
             folder.rmdir()
         except OSError:  # it holds files of others
             pass
+
+
+@contextlib.contextmanager
+def replaced(folder):
+    """Puts the run in a folder aside, and removes it when another one begins there; if none does, it comes back."""
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    if not (folder / "config.toml").is_file():
+        yield
+        return
+    with open(folder / "run.lock", "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LockError(f"{folder}: another process is training this run") from None
+        folder.rename(aside)
+        try:
+            yield
+        finally:
+            if (folder / "config.toml").is_file():
+                shutil.rmtree(aside)
+            else:
+                aside.rename(folder)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from xgrad import _core
+from xgrad.errors import Error, ShapeError
+from xgrad.layers import load_state
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
 
@@ -17,7 +22,8 @@ class Model:
     """A trained model: the newest checkpoint of a run, or one that you name.
 
     Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
-    or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1.
+    or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1. Inputs of
+    several lengths are a list of arrays.
 
     The decoder of an encoder_decoder reads `outputs`, for teacher forcing: lines or integers (B, M) as inputs are, one for
     each input, without the end. By default it reads its own greedy outputs, which predict() returns.
@@ -37,9 +43,14 @@ class Model:
         return self._model.step
 
     @property
-    def config(self) -> str:
-        """The config with every key, as TOML."""
-        return self._model.config
+    def config(self) -> dict:
+        """Its config with every key, as a dict of sections."""
+        return tomllib.loads(self._model.config)
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the classes, in the order of the last axis of logits() and probabilities(); numbers if they have no names."""
+        return self._model.labels
 
     def predict(self, inputs: ArrayLike) -> list[_core.Prediction]:
         """A list with a Prediction for each input. Raises DataError for an invalid input."""
@@ -55,8 +66,55 @@ class Model:
         """
         if replace is not None or outputs is not None:
             return self._model.replace(self._lines(inputs), replace or {}, [] if outputs is None else _lines(outputs))
-        found = [one.logits for one in self.predict(inputs)]
-        return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
+        return _stacked([one.logits for one in self.predict(inputs)])
+
+    def probabilities(self, inputs: ArrayLike) -> numpy.ndarray | list[numpy.ndarray]:
+        """The probability of each of `labels`, in the shape of logits(): they sum to 1, or each is that of a yes."""
+        if self._model.target == "numbers":
+            raise Error("probabilities: this model predicts numbers, not classes")
+        found = self.logits(inputs)
+        return _stacked([self._probabilities(one) for one in found])
+
+    def _probabilities(self, logits):
+        x = logits.astype(numpy.float64)
+        if self._model.target != "classes":
+            return 0.5 + 0.5 * numpy.tanh(x / 2)
+        x = numpy.exp(x - x.max(-1, keepdims=True))
+        return x / x.sum(-1, keepdims=True)
+
+    def evaluate(self, x: ArrayLike, y: ArrayLike) -> dict[str, float]:
+        """Loss and metrics on inputs x with targets y, which are as in train(data=(x, y)): {name: value}, with standard errors as
+        name_se. Labels may be names of classes."""
+        lines, targets = self._lines(x), self._targets(y)
+        if len(lines) != len(targets):
+            raise ShapeError(f"evaluate: expected a target for each of the {len(lines)} inputs, got {len(targets)}")
+        return self._model.evaluate(lines, targets)
+
+    def _targets(self, y):
+        rows = [numpy.asarray(row).reshape(-1) for row in y]
+        if self._model.target != "classes":
+            return [row.astype(float).tolist() for row in rows]
+        rows = [row.astype(int) if row.dtype.kind == "b" else row for row in rows]
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        unknown = {str(one) for row in rows for one in row.tolist()} - set(numbers)
+        if unknown:
+            raise ValueError(f"evaluate: {sorted(unknown)[0]!r} is not among the labels: {', '.join(self.labels[:20])}")
+        return [[float(numbers[str(one)]) for one in row.tolist()] for row in rows]
+
+    def silence(self, heads: Iterable[tuple[int, int]], examples: int = 1000) -> dict[str, dict[str, float]]:
+        """The metrics on the first examples of the test split of the `whole` model, and `without` the outputs of some heads: each
+        is a pair of the number of its attention module, in the order of attention(), and its number there."""
+        return self._model.silence([tuple(head) for head in heads], examples)
+
+    def patch(self, inputs: ArrayLike, source: ArrayLike, names: str = "*residual_after") -> dict:
+        """How much of the answer to another input, `source`, each activation brings back when it takes the place of that for the
+        input, one at a time and at one position at a time. `names` is a pattern of names in capture().
+
+        A dict with `restored` (names, positions), 0: nothing, 1: all; `names`; `measure`, and its value `from` the input `to` the
+        source, each behind the answer. Raises DataError if the two differ in length, or have one answer.
+        """
+        (one,), (other,) = self._lines(inputs), self._lines(source)
+        return self._model.patch(one, other, names)
 
     def attention(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
         """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
@@ -79,7 +137,11 @@ class Model:
         return self._model.state_dict()
 
     def _lines(self, inputs):
-        return _lines(inputs, axes=2 if self._model.features > 1 else 1)
+        return _lines(inputs, self._model.features)
+
+
+def _stacked(arrays):
+    return numpy.stack(arrays) if len({array.shape for array in arrays}) == 1 else arrays
 
 
 def _line(row):
@@ -89,12 +151,36 @@ def _line(row):
     return ", ".join(map(_line, row)) if row.ndim > 1 else " ".join(str(x) for x in row.tolist())
 
 
-def _lines(values, axes=1):  # axes of one of them
-    single = isinstance(values, str) or numpy.ndim(values) in range(1, axes + 1) and numpy.asarray(values).dtype.kind not in "US"
-    return [_line(row) for row in ([values] if single else values)]
+def _lines(values, features=0):
+    """A line for each of some inputs, or for one; an input has an axis, or two if it is made of vectors."""
+    if isinstance(values, str):
+        return [values]
+    axes = 2 if features > 1 else 1
+    first = next(iter(values), ()) if isinstance(values, (list, tuple)) else ()
+    depth = 1 + numpy.ndim(first) if isinstance(values, (list, tuple)) else numpy.ndim(values)
+    text = numpy.asarray(first if isinstance(values, (list, tuple)) else values).dtype.kind in "US"
+    rows = [values] if not text and 1 <= depth <= axes else list(values)
+    for row in rows:
+        shape = numpy.shape(row)
+        if not text and (len(shape) > axes or axes == 2 and shape[-1:] != (features,)):
+            expected = f"vectors of {features} numbers, (N, {features})" if axes == 2 else "one axis"
+            raise ShapeError(f"expected inputs of {expected}, got one of shape {shape}")
+    return [_line(row) for row in rows]
 
 
-def load(path: str | os.PathLike, precision: str | None = None) -> Model:
-    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float", "bf16" or "double"; None: that of
-    the run."""
-    return Model(path, precision)
+def _shown(self):
+    if self.numbers:
+        said = ", ".join(f"{number:.6g}" for number in self.numbers)
+    else:
+        pairs = [(label, p) for label, p in zip(self.labels, self.probabilities) if not self.multi_label or p > 0.5]
+        said = ", ".join(f"{label!r} {p:.3f}" for label, p in pairs) or "no label"
+    return f"<xgrad.Prediction: {said}>"
+
+
+_core.Prediction.__repr__ = _shown
+
+
+def load(path: str | os.PathLike, precision: str | None = None) -> Any:
+    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
+    the run. Of an .npz file, as save() writes, it returns the dict."""
+    return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import pathlib
+import tomllib
 from typing import TYPE_CHECKING
 
 import numpy
 
-from xgrad import _core, config
+from xgrad import _core, bars, config
 from xgrad.errors import (CheckpointError, ConfigError, DataError, Error, IoError, LockError, NumericError,
                           OutOfMemory)
 
@@ -50,9 +52,17 @@ class Run:
         return f"xgrad.Run({str(self.directory)!r}{f', stopped={self.stopped!r}' if self.stopped else ''})"
 
     @property
-    def config(self) -> str:
-        """The config with every key, as TOML."""
-        return (self.directory / "config.toml").read_text(encoding="utf-8")
+    def config(self) -> dict:
+        """The config with every key, as a dict of sections; config.toml in the directory is its text."""
+        return tomllib.loads((self.directory / "config.toml").read_text(encoding="utf-8"))
+
+    @property
+    def checkpoint(self) -> pathlib.Path:
+        """The path of the newest checkpoint, as model.init_from of another config takes it. Raises IoError if there is none."""
+        found = sorted((self.directory / "checkpoints").glob("step-*.h5"))
+        if not found:
+            raise IoError(f"{self.directory}: has no checkpoint yet")
+        return found[-1]
 
     @property
     def rows(self) -> list[dict]:
@@ -84,7 +94,7 @@ class Run:
         return pandas.DataFrame(self.rows)
 
     def resume(self, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
-               on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+               on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
         """Continues the run; see xgrad.resume()."""
         return resume(self, overrides, allow_change=allow_change, on_step=on_step, quiet=quiet)
 
@@ -93,11 +103,38 @@ class Run:
         source = base64.b64encode(_core._report(str(self.directory)).encode()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
+    def explain(self, every: int = 0) -> Page:
+        """A Page that shows the model at work, as `xgrad explain` writes it: a notebook shows it. `every` takes the newest
+        checkpoint and each `every`-th before it; 0: as many as fit in 8 MB. Raises ConfigError, IoError, CheckpointError."""
+        return Page(_core._explain(str(self.directory), every))
+
+
+class Page(str):
+    """A page of HTML, which a notebook shows."""
+
+    def _repr_html_(self):
+        import html  # here, like base64 above
+        return f'<iframe srcdoc="{html.escape(self)}" width="100%" height="900" style="border:0"></iframe>'
+
 
 def _run(call, *arguments, on_step, quiet):
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step: expected a function, got {type(on_step).__name__}")
-    directory, signal, by_hook, seconds, claims = call(*arguments, on_step, quiet)
+    bar = bars.Bar(None) if quiet is None and bars.shown() else None
+    last = []
+
+    def show(step):
+        bar.total, last[:] = step.total, [step.step, f"loss {step.loss:.4g}"]
+        bar.show(*last)
+        return on_step is not None and on_step(step)
+    try:
+        directory, signal, by_hook, seconds, claims = call(*arguments, show if bar else on_step, quiet is not False)
+    except IoError as error:
+        place, holds, _ = str(error).partition(" already holds a run;")
+        raise IoError(place + config.HOLDS_A_RUN) if holds else error from None
+    finally:
+        if last:
+            bar.show(*last, last=True)
     claims = [dict(zip(("claim", "found", "holds"), claim, strict=True)) for claim in claims]
     return Run(directory, stopped=_reason(signal, by_hook), seconds=seconds, claims=claims)
 
@@ -110,7 +147,7 @@ def _reason(number, by_hook):
 
 
 def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Mapping[str, Arrays] | None = None,
-          on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+          on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None, overwrite: bool = False) -> Run:
     """Trains the model of a config in a new run directory and returns its Run.
 
     `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
@@ -118,27 +155,31 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
 
     `data` replaces the task by arrays: (x, y), of which a tenth of the rows is for validation and a tenth for the test,
     or {"train": (x, y), "validation": (x, y), "test": (x, y)}. x is (B, N) of integers or text, where each is a token, or
-    of floats: (B, N) or (B, N, F). y is (B) of labels, (B, N) of a label for each token, or floats (B) or (B, K). The
-    run directory keeps them as NumPy files.
+    of floats: (B, N) or (B, N, F); or a list of B arrays of several lengths. y is (B) or (B, 1) of labels, (B, N) of a label
+    for each token, or floats (B) or (B, K). The run directory keeps them, and they move with it.
 
-    `on_step` is called with a Step after each: its step, loss, lr, grad_norm and tokens. The run saves and stops if it
+    `on_step` is called with a Step after each: its step, total, loss, lr, grad_norm and tokens. The run saves and stops if it
     returns True, with `stopped` "on_step", or raises, and then train() raises that.
 
-    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". Unless `quiet`, progress goes to standard
-    error. Raises ConfigError, DataError, IoError, LockError, NumericError.
+    A run that stands in the directory already is an error, unless `overwrite` replaces it.
+
+    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". A progress bar is shown in a notebook and a
+    terminal; quiet=True shows nothing, quiet=False the lines of the command on standard error. Raises ConfigError,
+    DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
-    if data is None:
-        return _run(_core._train, file, name, words, on_step=on_step, quiet=quiet)
-    folder, task = config.write_data(data, words, name)
-    try:
-        return _run(_core._train, file, name, words + task, on_step=on_step, quiet=quiet)
-    finally:
-        config.remove_data(folder)
+    with config.replaced(config.run_folder(file, words, name)[0]) if overwrite else contextlib.nullcontext():
+        if data is None:
+            return _run(_core._train, file, name, words, on_step=on_step, quiet=quiet)
+        folder, task = config.write_data(data, file, words, name)
+        try:
+            return _run(_core._train, file, name, words + task, on_step=on_step, quiet=quiet)
+        finally:
+            config.remove_data(folder)
 
 
 def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
-           on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
+           on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
     """Continues a stopped run, to the same bits as without the stop, and returns its Run.
 
     `run` is a Run, the path of a run directory, or a checkpoint; from an older checkpoint it starts a run in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
@@ -161,12 +202,13 @@ class Sweep:
 
 
 def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str, Iterable], jobs: int | None = None,
-          out: Path | None = None, quiet: bool = True) -> Sweep:
+          data: Arrays | Mapping[str, Arrays] | None = None, out: Path | None = None, quiet: bool = True) -> Sweep:
     """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
     the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
     directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
-    NAME.toml. Finished runs are not repeated. Ctrl-C saves the runs and raises KeyboardInterrupt; the same call continues
-    them. Raises the errors of train(), if no run could begin that of the first.
+    NAME.toml. `data` is as in train(), and is kept in `out`. Finished runs are not repeated. Ctrl-C saves the runs and
+    raises KeyboardInterrupt; the same call continues them. Raises the errors of train(), if no run could begin that of the
+    first.
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")
@@ -177,6 +219,9 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
         # As overrides, too: there a relative path starts at the working directory, as train() reads a dict.
         given = [word for word in config.overrides(source) if word.partition("=")[0] not in over]
         words = [*given, *config.overrides(overrides)]
+    if data is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        words += config.write_data(data, file, words, name, out)[1]
     axes = [f"{key}={config.literal(list(values))}" for key, values in over.items()]
     code, said = _core._sweep(file, words, axes, str(out), jobs or 0, str(COMMAND), quiet)
     if code >= 128:

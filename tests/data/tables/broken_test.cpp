@@ -379,7 +379,7 @@ TEST(BrokenFiles, AFileOfAnotherSplitThatDoesNotFitTheTrainingFile) {
             ": has no column \"label\"; it has \"liked\", \"text\"");
   EXPECT_EQ(error_with("label,text\nx,a\nz,b\n"),
             ": row 2 (line 3), column \"label\": the label \"z\" does not occur in the training "
-            "rows");
+            "rows; these have \"x\", \"y\"");
   EXPECT_EQ(error_with("text,label\n\"a\nb c\",x\n"),
             ": row 1 (line 2), column \"text\": has 3 tokens, must have at most 2; set "
             "task.max_length, or task.longer to \"cut\"");

@@ -282,7 +282,7 @@ TEST(Files, ALabelOfAnotherSplitMustBeKnown) {
     EXPECT_EQ(std::string(error.what()),
               folder / "test.csv" +
                   ": row 2 (line 3), column \"label\": the label \"maybe\" does not "
-                  "occur in the training rows");
+                  "occur in the training rows; these have \"no\", \"yes\"");
   }
 }
 

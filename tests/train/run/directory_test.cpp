@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <xgrad/storage/disk/descriptor.hpp>
+#include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 
@@ -66,6 +73,31 @@ TEST(RunDirectory, MovesLinesThatAreNoRows) {
   folder.write("run/metrics.jsonl", row(10, "train"));
   EXPECT_EQ(run.cut_back("metrics.jsonl", 10), "");
   EXPECT_EQ(metrics(), row(10, "train") + "\n") << "an editor removed the last newline";
+}
+
+// The winner of several that go on after a kill writes its name a moment after it has the lock.
+TEST(RunDirectory, ALockIsNotOfAProcessThatWasKilled) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() + "/run", lock = path + "/run.lock";
+  std::string winner;
+  {
+    const RunDirectory run = RunDirectory::create(path, "x");
+    publish(path, "config.toml", "");
+    winner = read_file(lock);
+  }
+  const int none = 0x7fffffff;  // above the largest number of a process
+  folder.write("run/run.lock",
+               "process " + std::to_string(none) + winner.substr(winner.rfind(" on ")));
+  const detail::Descriptor held = Folder(path).open("run.lock", O_RDWR);
+  ASSERT_TRUE(held.lock(lock));
+  std::thread slow([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_EQ(::ftruncate(held, 0), 0);
+    detail::write_all(held, winner, lock);
+  });
+  EXPECT_TRUE(
+      test::throws_with<LockError>([&] { RunDirectory::open(path); }, "in use by " + winner));
+  slow.join();
 }
 
 TEST(RunDirectory, IsLockedWhileItLives) {

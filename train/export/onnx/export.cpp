@@ -131,27 +131,6 @@ Value logits(Builder& g) {
   return linear(g, x, "head.");
 }
 
-// The settings that the functions of layers.hpp support.
-KnownModel known_model() {
-  KnownModel known = plain_encoder();
-  known["kind"] = {"encoder", "encoder_decoder", "mlp", "window_mlp"};
-  const auto add = [&](const char* key, std::initializer_list<const char*> words) {
-    known[key].insert(known[key].end(), words.begin(), words.end());
-  };
-  add("positions", {"learned_2d", "relative_index", "rotary", "alibi", "relative_bias"});
-  add("normalization", {"batch"});
-  add("pool", {"max", "attention"});
-  known["input"] = {"embedding", "one_hot"};
-  known["mask"] = {"none", "causal", "adjacency"};
-  known["score"] = {"dot", "cosine", "additive"};
-  known["attention_activation"] = {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"};
-  for (const char* any : {"embedding_norm", "max_distance", "cross_positions", "window", "out_proj",
-                          "exclude_self", "scale", "temperature", "log_scale", "attention_mean"}) {
-    known[any] = {};
-  }
-  return known;
-}
-
 Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
   if (shape.output == OutputKind::sequence) return {"batch", classes};
@@ -289,10 +268,31 @@ std::string Builder::finish(const std::string& name) const {
 
 }  // namespace xgrad::onnx_export
 
+// The settings that the functions of layers.hpp support.
+xgrad::KnownModel xgrad::known_to_onnx() {
+  KnownModel known = plain_encoder();
+  known["kind"] = {"encoder", "encoder_decoder", "mlp", "window_mlp"};
+  const auto add = [&](const char* key, std::initializer_list<const char*> words) {
+    known[key].insert(known[key].end(), words.begin(), words.end());
+  };
+  add("positions", {"learned_2d", "relative_index", "rotary", "alibi", "relative_bias"});
+  add("normalization", {"batch"});
+  add("pool", {"max", "attention"});
+  known["input"] = {"embedding", "one_hot"};
+  known["mask"] = {"none", "causal", "adjacency"};
+  known["score"] = {"dot", "cosine", "additive"};
+  known["attention_activation"] = {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"};
+  for (const char* any : {"embedding_norm", "max_distance", "cross_positions", "window", "out_proj",
+                          "exclude_self", "scale", "temperature", "log_scale", "attention_mean"}) {
+    known[any] = {};
+  }
+  return known;
+}
+
 std::string xgrad::to_onnx(const Config& config, const TaskShape& shape,
                            const Checkpoint& weights) {
   using namespace onnx_export;
-  const std::vector<std::string> unknown = unknown_settings(config, known_model());
+  const std::vector<std::string> unknown = unknown_settings(config, known_to_onnx());
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
   Builder graph(config.model, shape, weights.parameters);
   graph.output(logits(graph), "logits", output_axes(config, shape));

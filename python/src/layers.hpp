@@ -1,0 +1,131 @@
+// Layers and optimizers of Python, for either scalar type.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <xgrad/layers/module.hpp>
+#include <xgrad/optim/optimizers.hpp>
+#include <xgrad/python/src/arrays.hpp>
+#include <xgrad/python/src/module.hpp>
+
+namespace xgrad::python {
+
+/// The class xgrad.Module: the base class of layers, and of modules that are written in Python.
+struct Module {
+  virtual ~Module() = default;
+  /// {name: Variable} of the parameters that it has itself.
+  virtual nanobind::dict own_parameters() const { return {}; }
+};
+
+/// The seed of a new layer's parameters, and its place in the tree of names: two layers differ in
+/// their initial values and in their dropout. manual_seed() begins again.
+std::pair<std::uint64_t, std::uint64_t> next_place();
+
+/// Whether a name of Python means float32. Throws TypeError unless it means float64.
+bool is_float32(const std::string& dtype);
+
+/// A context for training with the dropout of this stream, or for evaluation.
+inline Context context_of(const std::optional<Rng>& rng) {
+  return {.training = rng.has_value(), .rng = rng};
+}
+
+/// A layer of float or double, with its parameters.
+template <template <class> class L>
+class Layer : public Module {
+  template <class T>
+  struct Held {
+    template <class Make>
+    Held(std::uint64_t seed, std::uint64_t number, const Make& make)
+        : parameters(seed), layer(make(parameters.root() / number)) {}
+
+    Parameters<T> parameters;
+    L<T> layer;
+  };
+
+ public:
+  /// make(scope) returns the layer with its parameters below `scope`.
+  template <class Make>
+  Layer(const std::string& dtype, const Make& make) {
+    const auto [seed, number] = next_place();
+    if (is_float32(dtype)) {
+      held_ = std::make_unique<Held<float>>(seed, number, make);
+    } else {
+      held_ = std::make_unique<Held<double>>(seed, number, make);
+    }
+  }
+
+  nanobind::dict own_parameters() const override {
+    nanobind::dict found;
+    std::visit(
+        [&](const auto& held) {
+          for (const auto& one : held->parameters) {
+            const std::string own = one.name.substr(one.name.find('.') + 1);
+            found[own.c_str()] = nanobind::cast(Var{one.variable, true});
+          }
+        },
+        held_);
+    return found;
+  }
+
+  /// The result of the function that prepare(layer) returns, which holds the arguments.
+  template <class Prepare>
+  Var call(const Prepare& prepare) const {
+    return std::visit(
+        [&](const auto& held) {
+          const auto compute = prepare(held->layer);
+          return returned([&] {
+            const Unlocked unlocked;
+            return compute();
+          }());
+        },
+        held_);
+  }
+
+ private:
+  std::variant<std::unique_ptr<Held<float>>, std::unique_ptr<Held<double>>> held_;
+};
+
+/// The base class of the classes in xgrad.optim.
+class AnyOptimizer {
+  template <class T>
+  struct Held {
+    Held(const char* kind, const nanobind::list& pairs, const OptimizerOptions& options);
+
+    Parameters<T> parameters{0};
+    std::unique_ptr<Optimizer<T>> optimizer;
+  };
+
+ public:
+  /// `given`: leaves, or pairs of a name and a leaf.
+  AnyOptimizer(const char* kind, nanobind::handle given, double lr,
+               const OptimizerOptions& options);
+  AnyOptimizer(const AnyOptimizer&) = delete;
+
+  /// Updates the leaves by their gradients. Returns the norm of these if it is to be clipped.
+  std::optional<double> step(std::optional<double> clip);
+  /// Clears the gradients.
+  void zero_grad();
+  /// {name: copy of an array}, with lr and the number of steps.
+  nanobind::dict state_dict() const;
+  /// Restores it.
+  void load_state_dict(const nanobind::dict& state);
+
+  double lr;  ///< of the next step
+
+ private:
+  std::variant<std::unique_ptr<Held<float>>, std::unique_ptr<Held<double>>> held_;
+};
+
+/// Adds the layers and optimizers of the headers; layer_table.py writes it.
+void add_made_layers(nanobind::module_& m);
+
+}  // namespace xgrad::python

@@ -1,0 +1,39 @@
+// The page that explains a model: its weights, and its forward pass in JavaScript.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xgrad {
+
+/// A page and what it holds.
+struct Explanation {
+  std::string html;                     ///< the page
+  std::vector<std::uint64_t> steps;     ///< steps of the checkpoints that it shows
+  std::vector<std::uint64_t> left_out;  ///< steps of the others, among them damaged ones
+};
+
+/// Returns one HTML file that needs no network: the model computes in it, in doubles, from the
+/// weights of a checkpoint, or of the checkpoints of a run, as float32 (averages where training
+/// averaged them). Beside them it holds the vocabulary, the curve of the validation split, and the
+/// first examples of the test split, unless its files are missing; at most 200 kB in all and 5.6
+/// bytes for each weight of each checkpoint.
+///
+/// `every` shows the newest checkpoint and each `every`-th before it; 0: as many, evenly spread, as
+/// fit in 8 MB, but at least the newest. Throws ConfigError, which lists the settings that
+/// to_onnx() does not support either, or if the weights would exceed 40 MB; IoError,
+/// CheckpointError.
+Explanation explain_html(const std::string& run, std::size_t every = 0);
+
+/// Parts of the page, from the files of this folder.
+namespace page {
+extern const char* const kBody;    ///< page.html
+extern const char* const kStyle;   ///< page.css
+extern const char* const kModel;   ///< model.js
+extern const char* const kText;    ///< text.js
+extern const char* const kScript;  ///< page.js
+}  // namespace page
+
+}  // namespace xgrad

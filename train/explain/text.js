@@ -1,0 +1,69 @@
+
+// ==== Text: inputs as `xgrad predict` reads them, and the names of tokens and classes. ====
+
+const single = (text) => [...text].length === 1;
+const special = (text) => /^(<.+>|\[.+\]|\\x\d+)$/.test(text);
+export const short = (x) => Number(x.toPrecision(4)).toString();
+
+// Text to inputs and back, for the shape of a task.
+export function texts(shape) {
+  const { token_names: names, class_names, features } = shape, usual = names.filter((name) => !special(name));
+  // Tokens are characters, without spaces between them.
+  const letters = names[0] === "<unk>" && usual.length > 0 && usual.every(single);
+
+  const tokenName = (id) => names[id] ?? String(id);
+  const className = (id) => class_names[id] ?? String(id);
+  const lengthOf = (input) => input.ids ? input.ids.length : shape.input === "image" ? 1 : input.features.length / features;
+  const unknown = (input) => names[0] === "<unk>" && input.ids ? input.ids.filter((id) => id === 0).length : 0;
+
+  function textOf(input) {
+    if (input.features) {
+      const last = input.features.length - 1, end = (i) => features > 1 && (i + 1) % features === 0 && i < last ? "," : "";
+      return Array.from(input.features, (x, i) => short(x) + end(i)).join(" ");
+    }
+    const ids = shape.next && input.ids[0] === 1 ? input.ids.slice(1) : input.ids;  // without the begin of a text
+    const edges = (input.edges ?? []).map((edge) => edge.join("-"));
+    return letters ? ids.map((id) => tokenName(id).replace("␣", " ")).join("") : [...ids.map(tokenName), ...edges].join(" ");
+  }
+
+  function tokenId(text, place) {
+    const number = /^\d+$/.test(text) && Number(text) < shape.vocabulary ? Number(text) : -1;
+    const found = names.length ? names.indexOf(text) : number, lower = names.indexOf(text.toLowerCase());
+    if (found >= 0) return found;
+    if (lower >= 0) return lower;
+    if (names[0] === "<unk>") return 0;
+    const known = names.length ? usual.slice(0, 20).join(" ") + (usual.length > 20 ? " …" : "") : `0 to ${shape.vocabulary - 1}`;
+    throw new Error(`Token ${place + 1} is “${text}”; the model knows ${known}.`);
+  }
+
+  function limited(input) {
+    const length = lengthOf(input);
+    if (!length) throw new Error("Type something for the model to read.");
+    if (length > shape.max_length) throw new Error(`There are ${length} ${input.ids ? "tokens" : "vectors"}; the model reads at most ${shape.max_length}.`);
+    return input;
+  }
+
+  function vectors(words) {
+    const numbers = words.map((word) => Number(word.replace(/,$/, ""))), bad = numbers.findIndex((x) => !Number.isFinite(x));
+    if (bad >= 0) throw new Error(`Number ${bad + 1} is “${words[bad]}”.`);
+    if (numbers.length % features) throw new Error(`There are ${numbers.length} numbers; each vector has ${features}.`);
+    return limited({ features: Float32Array.from(numbers) });
+  }
+
+  // Throws an Error that says what is wrong with the text.
+  function parse(text) {
+    const words = text.trim().split(/\s+/).filter(Boolean), edges = [], parts = letters ? text.match(/<\w+>|[^]/gu) ?? [] : [];
+    if (shape.input === "vectors") return vectors(words);
+    for (const word of letters ? [] : words) {
+      const edge = shape.graph && word.match(/^(\d+)-(\d+)$/), apart = [...word].every((c) => usual.includes(c));
+      if (edge) edges.push([Number(edge[1]), Number(edge[2])]);
+      else parts.push(...(names.includes(word) || !apart ? [word] : word));
+    }
+    const ids = parts.map((part, i) => tokenId(letters && part === " " ? "␣" : part, i));
+    const bad = edges.find((edge) => edge.some((node) => node >= ids.length) || edge[0] === edge[1]);
+    if (bad) throw new Error(`The edge ${bad.join("-")} must join two of the ${ids.length} tokens, counted from 0.`);
+    return limited({ ids: shape.next ? [1, ...ids] : ids, ...(shape.graph ? { edges } : {}) });
+  }
+
+  return { tokenName, className, lengthOf, unknown, textOf, parse, letters };
+}
