@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether the module of Python keeps its limits: the time of its import beyond NumPy's, and training beside the command of the same package.
+"""Whether the Python module keeps its limits: the time of its import beyond NumPy's, and training beside the command of the same package.
 
     bench/python.py                              # of build/release
     bench/python.py --python venv/bin/python     # of the wheel that is installed there

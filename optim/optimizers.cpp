@@ -1,4 +1,4 @@
-// What all optimizers do, the update rules, each with its formula, and the table of their names.
+// The base class of the optimizers, the update rules with their formulas, and the table of names.
 #include <xgrad/optim/optimizers.hpp>
 
 #include <algorithm>

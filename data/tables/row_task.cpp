@@ -167,8 +167,8 @@ class RowTask final : public Task {
     return rates;
   }
 
-  // What other processes need in order to use the examples of this one: a line for each split, and
-  // vocabulary and scales.
+  // Describes the examples to other processes, so that they can use them: a line for each split,
+  // and vocabulary and scales.
   std::string share() const {
     std::string text;
     for (const Split split : kSplits) text += examples_of(split)->share() + '\n';

@@ -31,7 +31,7 @@ KINDS = {
     "window": ("reverse", "model.kind=window_mlp"),
 }
 READY = "document.querySelector('main') && !document.querySelector('main').hidden"
-# What is wider than the page without a way to scroll.
+# Elements that are wider than the page and cannot be scrolled.
 CUT_OFF = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
   && !e.closest('.scroll, pre, svg, option') && e.getClientRects().length).map(e => e.outerHTML.slice(0, 80))"""
 # Everything that can be reached by the keyboard has a name; a canvas in a button is named by it.

@@ -73,7 +73,7 @@ MODELS = {
     "sinusoidal writer": (*WRITER, "model.positions=sinusoidal", "model.input=one_hot"),
 }
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
-# What takes minutes to read or to train, of kinds that the rest has too; XGRAD_ALL_CONFIGS=1 has them as well.
+# Configs that take minutes to read or to train. Other configs have models of the same kinds. XGRAD_ALL_CONFIGS=1 includes these, too.
 LARGE = {"cmu", "fashion_mnist", "kjv_book", "kjv_masked", "kjv_next", "languages", "wordnet"}
 
 

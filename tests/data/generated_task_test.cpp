@@ -14,7 +14,7 @@ std::unique_ptr<Task> made(const std::string& name, const Options& options = {})
   return find_task(name).make(options, 1);
 }
 
-// For every made-up task with a class for each token.
+// For every generated task with a class for each token.
 TEST(GeneratedTask, OutputsAreTheTargetsInOrderAndAnEnd) {
   std::size_t tried = 0;
   for (const TaskEntry& entry : tasks()) {

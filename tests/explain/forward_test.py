@@ -19,7 +19,7 @@ from model_kinds import MODELS, SMALL, TASKS, shipped
 TOLERANCE = 1e-5
 EXAMPLES = 32
 FORWARD = pathlib.Path(__file__).with_name("forward.mjs")
-# Of /255, as in data/tasks/images/fashion_mnist.cpp: its lines of text hold pixels from 0 to 255.
+# Mean and deviation of a pixel divided by 255, as in data/tasks/images/fashion_mnist.cpp. A line of text has pixels from 0 to 255.
 PIXEL_MEAN, PIXEL_DEVIATION = 0.2860, 0.3530
 
 

@@ -8,7 +8,7 @@ import pytest
 try:
     import xgrad  # noqa: F401
 except ModuleNotFoundError as error:
-    print(f"{error}: the module of Python is not built; ./run test builds it")
+    print(f"{error}: the Python module is not built; ./run test builds it")
     sys.exit(77)
 
 

@@ -189,8 +189,8 @@ InitRule init_rule(const ModelConfig& config) {
     const auto ends = [&](const char* a, const char* b) {
       return name.ends_with(a) || name.ends_with(b);
     };
-    // Of a linear layer or of attention. The table of positions and the weights of additive scores,
-    // which have other names, are none.
+    // A linear layer or a projection of attention. The table of positions and the weights of
+    // additive scores have other names.
     const bool projection = weight_decay == WeightDecay::on && ends(".weight", "proj_weight");
     Initializer result = own;
     if (chosen && projection) result = chosen;

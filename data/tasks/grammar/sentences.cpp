@@ -146,7 +146,7 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
     synthetic_task(
         {.name = "translation",
          .summary =
-             "Translate made-up English sentences into French, with its word order and genders.",
+             "Translate generated English sentences into French, with its word order and genders.",
          .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
          .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
                   "articles and adjectives agree with a noun that comes after them in English.",

@@ -141,7 +141,7 @@ class FashionMnist final : public Task {
   }
 
  private:
-  // What other processes need in order to use the images of this one: four lines, and their
+  // Describes the images to other processes, so that they can use them: four lines, and their
   // fingerprints.
   std::string share() const {
     std::string text;

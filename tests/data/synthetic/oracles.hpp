@@ -1,4 +1,4 @@
-// The right answers of every made-up task, written independently of the task.
+// The right answers of every generated task, written independently of the task.
 #pragma once
 
 #include <ostream>

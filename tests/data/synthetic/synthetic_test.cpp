@@ -1,4 +1,4 @@
-// Every made-up task against answers computed apart from it, and the promises of its three splits.
+// Every generated task against answers computed apart from it, and the promises of its splits.
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
 
