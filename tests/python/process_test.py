@@ -27,9 +27,9 @@ def python(code):
 
 
 STOPPED = """
-import os, signal, sys, threading, time, xgrad
+import os, pathlib, signal, sys, threading, time, xgrad
 def interrupt():
-    while not os.path.exists("runs/first/checkpoints/step-0000000010.h5"):
+    while not any(pathlib.Path("runs/first").glob("checkpoints/step-*.h5")):
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
