@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include <xgrad/autograd/portable_math.hpp>
@@ -86,9 +87,18 @@ inline long double erf(long double x) {
   return std::erf(x);
 }
 
-/// The natural logarithm.
+/// The natural logarithm. For float: error below 0.501 ulp; NaN below 0, -inf at 0.
 inline float log(float x) {
-  return float(portable::log(x));
+  if (!(x > 0 && x < std::numeric_limits<float>::infinity())) return float(portable::log(x));
+  // x = 2^k m, s = (m - 1) / (m + 1); log m = 2 artanh s = 2 s (1 + s^2/3 + s^4/5 + ...), in double.
+  constexpr auto kLowest = std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2);  // of m
+  const auto bits = std::bit_cast<std::int64_t>(double(x));
+  const std::int64_t k = (bits - kLowest) >> 52;
+  const double m = std::bit_cast<double>(bits - (k << 52));
+  const double s = (m - 1) / (m + 1), z = s * s;
+  double p = 1.0 / 19;
+  for (int n = 17; n > 1; n -= 2) p = p * z + 1.0 / n;
+  return float(double(k) * std::numbers::ln2 + (2 * s + 2 * s * z * p));
 }
 inline long double log(long double x) {
   return std::log(x);
