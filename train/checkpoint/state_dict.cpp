@@ -86,6 +86,25 @@ std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
 }
 
 template <class T>
+using Whole = std::function<std::vector<Tensor<T>>(std::span<const OptimizerState<T>>)>;
+
+template <class T>
+Checkpoint capture(const Parameters<T>& parameters, const Optimizer<T>& optimizer,
+                   const AveragedWeights<T>* average, const Whole<T>& whole) {
+  Checkpoint checkpoint;
+  checkpoint.parameters = capture(parameters);
+  const auto add = [&](std::span<const OptimizerState<T>> states) {
+    std::size_t k = 0;
+    for (Tensor<T>& tensor : whole(states)) {
+      checkpoint.optimizer.push_back({states[k++].name, std::move(tensor)});
+    }
+  };
+  add(optimizer.state());
+  if (average != nullptr) add(average->state());
+  return checkpoint;
+}
+
+template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average) {
   Shapes states;
@@ -162,6 +181,8 @@ void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
   template void save_checkpoint(const std::string&, const Parameters<T>&);      \
   template void load_checkpoint(const std::string&, const Parameters<T>&);      \
   template std::vector<NamedTensor> capture(const Parameters<T>&);              \
+  template Checkpoint capture(const Parameters<T>&, const Optimizer<T>&,        \
+                              const AveragedWeights<T>*, const Whole<T>&);      \
   template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, \
                         AveragedWeights<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)

@@ -1,6 +1,8 @@
 // Copies tensors between a checkpoint and a model or an optimizer: strictly, and all or nothing.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,15 @@ namespace xgrad {
 /// Returns copies of all parameters, in order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
+
+/// Returns a checkpoint of copies of the parameters, the optimizer's state and, if given, the
+/// averaged weights. restore() is its inverse. `whole` returns the tensors of some states, put
+/// together from all processes, or nothing in a process that does not save.
+template <class T>
+Checkpoint capture(
+    const Parameters<T>& parameters, const Optimizer<T>& optimizer,
+    const AveragedWeights<T>* average,
+    const std::function<std::vector<Tensor<T>>(std::span<const OptimizerState<T>>)>& whole);
 
 /// Returns a checkpoint with only the weights, step, config and what the task learned. Averaged
 /// weights ([train] ema or swa_start) replace the weights unless `raw`.

@@ -302,19 +302,10 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 // With several ranks, the state of optimizer and averages comes from all of them.
 template <class T>
 Checkpoint Trainer<T>::capture(bool everywhere) const {
-  Checkpoint checkpoint;
-  checkpoint.parameters = xgrad::capture(parameters_);
-  const auto add = [&](std::span<const OptimizerState<T>> states) {
-    for (; !states.empty(); states = states.subspan(shards_.tensors())) {
-      std::vector<Tensor<T>> tensors = shards_.whole(states.first(shards_.tensors()));
-      if (!everywhere && shards_.ranks().rank() > 0) continue;
-      for (std::size_t k = 0; k < tensors.size(); ++k) {
-        checkpoint.optimizer.push_back({states[k].name, std::move(tensors[k])});
-      }
-    }
-  };
-  add(optimizer_->state());
-  if (average_) add(average_->state());
+  const bool wanted = everywhere || shards_.ranks().rank() == 0;
+  Checkpoint checkpoint =
+      xgrad::capture<T>(parameters_, *optimizer_, average_.get(),
+                        [&](auto states) { return shards_.whole(states, wanted); });
   progress_.write(config_, checkpoint);
   checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
   if (const std::string learned = task_->vocabulary_and_scales(); !learned.empty()) {

@@ -285,14 +285,18 @@ void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
 
 // The run of a parameter in the slice is the whole tensor of its state.
 template <class T>
-std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> slot) const {
+std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> states,
+                                                bool wanted) const {
   std::vector<Tensor<T>> tensors;
-  std::vector<T*> values;
-  for (const OptimizerState<T>& own : slot) {
-    values.push_back(tensors.emplace_back(empty<T>(own.shape)).data());
-    std::copy_n(own.tensor.data(), own.tensor.size(), values.back() + own.first);
+  for (; !states.empty(); states = states.subspan(leaves_.size())) {
+    std::vector<T*> values;
+    for (const OptimizerState<T>& own : states.first(leaves_.size())) {
+      values.push_back(tensors.emplace_back(empty<T>(own.shape)).data());
+      std::copy_n(own.tensor.data(), own.tensor.size(), values.back() + own.first);
+    }
+    if (ranks_->size() > 1) gather(values);
+    if (!wanted) tensors.clear();
   }
-  if (ranks_->size() > 1) gather(values);
   return tensors;
 }
 

@@ -84,9 +84,9 @@ class GradientShards {
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
-  /// that requires a gradient.
-  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot) const;
+  /// The whole tensors of states of which each rank has its slice: some slots of an optimizer, each
+  /// with a state for each parameter that requires a gradient. Empty unless `wanted` here.
+  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
   /// Completes the values of the parameters: ranks send each other their slices.
   void gather_values() const;
   /// Completes the gradients that add_up() left, in the same way.
