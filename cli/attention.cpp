@@ -6,9 +6,9 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/predictor.hpp>

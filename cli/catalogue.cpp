@@ -11,14 +11,14 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/options.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/columns.hpp>
-#include <xgrad/data/text/example_text.hpp>
 #include <xgrad/scripts.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/version.hpp>
 

@@ -29,10 +29,10 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/start_ranks.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>

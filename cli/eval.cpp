@@ -9,11 +9,11 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/columns.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/lengths.hpp>
 #include <xgrad/train/logs/console.hpp>

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/amounts.hpp>
 #include <xgrad/train/explain/explain.hpp>
 
 namespace xgrad::commands {

@@ -6,7 +6,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/loader.hpp>
-#include <xgrad/data/text/amounts.hpp>
 #include <xgrad/layers/models/models.hpp>
 #include <xgrad/scripts.hpp>
 #include <xgrad/storage/archives/npy.hpp>
@@ -14,6 +13,7 @@
 #include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/amounts.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/config.hpp>

@@ -8,10 +8,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/columns.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>

@@ -15,9 +15,9 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace xgrad::commands {

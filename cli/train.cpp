@@ -8,9 +8,9 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
+#include <xgrad/text/amounts.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/trial_runs.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -68,7 +68,7 @@ if(XGRAD_ENGINE_ONLY)
   return()
 endif()
 
-xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS storage data train)
+xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS text storage data train)
 # ... but for what other headers include.
 install(FILES storage/formats/tensors.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)

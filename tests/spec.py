@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "spec.md"
-PROGRAMS = ["autograd", "layers", "optim", "storage", "data", "train"]
+PROGRAMS = ["autograd", "layers", "optim", "text", "storage", "data", "train"]
 LINE = re.compile(r"\| (S\d\.\d+) \| (.*) \| `([^`]*)` \| (.*) \|")
 
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/example_text.hpp>
 
 namespace xgrad {
 

@@ -6,10 +6,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/text/text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/watch_progress.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/tensors.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

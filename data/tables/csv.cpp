@@ -4,8 +4,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/table.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/example_text.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

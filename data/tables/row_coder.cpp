@@ -7,10 +7,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/text/example_text.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -10,7 +10,7 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/row_coder.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -2,8 +2,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/python/src/module.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad::python {
 

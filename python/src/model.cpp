@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/train/inspect/activations.hpp>

@@ -8,7 +8,7 @@ import sources
 MAX_LINES, MAX_MEDIAN, MAX_FUNCTION, MAX_COLUMNS = 400, 200, 60, 100
 
 TOP_LEVEL = set("""
-    autograd layers optim storage data train cli python configs examples tests bench docs cmake .ci
+    autograd layers optim text storage data train cli python configs examples tests bench docs cmake .ci
     CMakeLists.txt CMakePresets.json README.md CHANGELOG.md CONTRIBUTING.md LICENSE engine.hpp xgrad.hpp run packages.txt
     .clang-format .clang-tidy .gitignore
 """.split())

@@ -7,7 +7,7 @@ import subprocess
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRODUCT = ("autograd", "layers", "optim", "storage", "data", "train", "cli", "python")
+PRODUCT = ("autograd", "layers", "optim", "text", "storage", "data", "train", "cli", "python")
 PROGRAMS = ("cli/", "python/")
 CODE = (".hpp", ".cpp")
 

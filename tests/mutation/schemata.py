@@ -14,7 +14,7 @@ from generate import BUILD, RELEASE, ROOT
 
 HERE = ROOT / "tests/mutation"
 SOURCES, OBJECTS, PROGRAMS = BUILD / "source", BUILD / "objects", BUILD / "bin"
-TESTS = ["optim", "data", "streams", "layers", "onnx_vectors", "train", "autograd"]
+TESTS = ["optim", "text", "data", "streams", "layers", "onnx_vectors", "train", "autograd"]
 ROUNDS = 12  # of compiling and leaving out what did not compile
 
 
@@ -120,7 +120,7 @@ def build_source(file, words, chosen):
 def archive(path, ours, *more):
     """Makes the library of the objects of build/release, where `ours` does not name another one of a source, and of more objects."""
     kept = [ours.get(file, RELEASE / output)
-            for file, output in objects().items() if output.split("/")[0] in ("autograd", "layers", "optim", "data", "storage", "train")]
+            for file, output in objects().items() if output.split("/")[0] in ("autograd", "layers", "optim", "text", "data", "storage", "train")]
     path.unlink(missing_ok=True)
     subprocess.run(["ar", "qcT", path, *kept, *more], check=True)
 
@@ -139,7 +139,7 @@ def link(target, library, program):
 def forget_objects_of_other_headers():
     """A header may change what all objects have in common, such as the layout of a class."""
     digest = hashlib.sha256()
-    for folder in ("autograd", "layers", "optim", "data", "storage", "train"):
+    for folder in ("autograd", "layers", "optim", "text", "data", "storage", "train"):
         for path in sorted((ROOT / folder).rglob("*.hpp")):
             digest.update(path.read_bytes())
     stamp = OBJECTS / "headers"

@@ -7,9 +7,9 @@
 #include <charconv>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 
 namespace xgrad {

@@ -4,10 +4,10 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 #include <xgrad/version.hpp>

@@ -3,8 +3,8 @@
 #include <climits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad::detail {
 

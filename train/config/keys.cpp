@@ -6,7 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad::detail {
 

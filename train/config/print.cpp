@@ -7,10 +7,10 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/columns.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/config/keys.hpp>
 

@@ -12,8 +12,8 @@
 #include <toml++/toml.h>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad::detail {
 

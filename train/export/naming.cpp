@@ -10,8 +10,8 @@
 #include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {

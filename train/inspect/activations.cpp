@@ -9,11 +9,11 @@
 #include <xtensor/xview.hpp>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/columns.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/layers/module.hpp>
 #include <xgrad/optim/optimizers.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {

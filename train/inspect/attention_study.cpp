@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include <xgrad/autograd/tensor.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/layers/module.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -9,11 +9,11 @@
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/loader.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -16,8 +16,8 @@
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/columns.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 

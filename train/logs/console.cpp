@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/text/amounts.hpp>
 
 namespace xgrad {
 

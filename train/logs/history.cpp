@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/metrics/metrics.hpp>

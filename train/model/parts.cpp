@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/optim/optimizers.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {

@@ -7,7 +7,7 @@
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 
 namespace xgrad {
 

@@ -10,8 +10,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/text/amounts.hpp>
 
 namespace {
 

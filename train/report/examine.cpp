@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/text/amounts.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/model/build.hpp>

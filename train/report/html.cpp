@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad::html {
 

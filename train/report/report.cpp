@@ -6,8 +6,8 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/cpu.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>

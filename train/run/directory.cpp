@@ -16,10 +16,10 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>

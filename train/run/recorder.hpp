@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/columns.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/history.hpp>

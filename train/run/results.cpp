@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 

@@ -9,12 +9,12 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/amounts.hpp>
+#include <xgrad/text/columns.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 #include <xgrad/train/config/keys.hpp>

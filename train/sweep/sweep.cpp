@@ -19,9 +19,9 @@
 
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/options.hpp>
-#include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/text/columns.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/report/report.hpp>

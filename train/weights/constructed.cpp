@@ -6,8 +6,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>

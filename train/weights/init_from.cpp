@@ -4,10 +4,10 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/constructed.hpp>

@@ -12,10 +12,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

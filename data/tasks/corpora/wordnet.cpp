@@ -6,7 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

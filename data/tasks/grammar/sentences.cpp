@@ -3,7 +3,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

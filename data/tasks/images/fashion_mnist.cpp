@@ -12,12 +12,12 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/example_text.hpp>
-#include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <map>
 
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
-#include <xgrad/data/text/example_text.hpp>
 
 #include "support/statistics.hpp"
 

@@ -10,8 +10,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/example_text.hpp>
 
 #include "data/synthetic/oracles.hpp"
 

@@ -9,11 +9,11 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/example_text.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 #include <support/temporary_directory.hpp>
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>

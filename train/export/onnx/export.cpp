@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/text/excerpt.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 #include <xgrad/version.hpp>
 

@@ -9,7 +9,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 #include <support/temporary_directory.hpp>
 

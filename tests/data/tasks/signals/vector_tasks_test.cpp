@@ -8,8 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/data/synthetic/processes.hpp>
-#include <xgrad/data/text/example_text.hpp>
 
 namespace xgrad {
 namespace {

@@ -1,4 +1,4 @@
-#include <xgrad/data/text/columns.hpp>
+#include <xgrad/text/columns.hpp>
 
 #include <algorithm>
 

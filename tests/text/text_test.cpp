@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 namespace {

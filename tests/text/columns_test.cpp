@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <xgrad/data/text/columns.hpp>
+#include <xgrad/text/columns.hpp>
 
 namespace xgrad {
 namespace {

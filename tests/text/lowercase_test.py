@@ -1,10 +1,10 @@
-"""The tables of data/text/lowercase.cpp against Python's str.lower, over all code points."""
+"""The tables of text/lowercase.cpp against Python's str.lower, over all code points."""
 
 import pathlib
 import re
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "data/text/lowercase.cpp"
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "text/lowercase.cpp"
 # Capital letters of Unicode 16, which a later Python knows.
 ADDED = {0x1C89, 0xA7CB, 0xA7CC, 0xA7DA, 0xA7DC, *range(0x10D50, 0x10D66)}
 

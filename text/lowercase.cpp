@@ -1,7 +1,7 @@
 // Lower case by the simple lowercase mappings of Unicode, which map one code point to one.
 #include <algorithm>
 
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -1,4 +1,4 @@
-#include <xgrad/data/excerpt.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace xgrad {
 namespace {

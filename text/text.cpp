@@ -1,4 +1,4 @@
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/text.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/example_text.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/text.hpp>
+#include <xgrad/text/excerpt.hpp>
+#include <xgrad/text/text.hpp>
 
 namespace xgrad {
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of lowercase.cpp from Python's Unicode data: each capital letter with its one small letter.
 
-    data/text/lowercase.py && clang-format -i data/text/lowercase.cpp
+    text/lowercase.py && clang-format -i text/lowercase.cpp
 """
 import pathlib
 import re
