@@ -90,7 +90,7 @@ inline long double erf(long double x) {
 /// The natural logarithm. For float: error below 0.501 ulp; NaN below 0, -inf at 0.
 inline float log(float x) {
   if (!(x > 0 && x < std::numeric_limits<float>::infinity())) return float(portable::log(x));
-  // x = 2^k m, s = (m - 1) / (m + 1); log m = 2 artanh s = 2 s (1 + s^2/3 + s^4/5 + ...), in double.
+  // x = 2^k m; with s = (m - 1) / (m + 1), log m = 2 s (1 + s^2/3 + s^4/5 + ...), in double.
   constexpr auto kLowest = std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2);  // of m
   const auto bits = std::bit_cast<std::int64_t>(double(x));
   const std::int64_t k = (bits - kLowest) >> 52;
