@@ -29,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = pathlib.Path(os.environ.get("PICTURES", ROOT / "docs/pictures")).resolve()
 XGRAD = os.path.abspath(os.environ["XGRAD"])
 PORT = 6123
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def typed(words, folder):
@@ -59,11 +60,12 @@ def screen(text):
 
 def draw_terminal(lines, path):
     width, step = 36 + 8.5 * max(map(len, lines)), 20
-    rows = "".join(f'<text x="18" y="{34 + step * i}">{html.escape(line)}</text>\n' for i, line in enumerate(lines))
+    # Spaces that do not break, because without them a renderer shows several as one.
+    rows = "".join(f'<text x="18" y="{34 + step * i}">{html.escape(line).replace(" ", NO_BREAK)}</text>\n' for i, line in enumerate(lines))
     path.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {34 + step * len(lines)}" role="img">\n'
-        "<style>rect{fill:#15181b}text{fill:#e6e9eb;font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
-        'white-space:pre}</style>\n<rect width="100%" height="100%" rx="8"/>\n' + rows + "</svg>\n")
+        "<style>rect{fill:#15181b}text{fill:#e6e9eb;font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}</style>\n"
+        '<rect width="100%" height="100%" rx="8"/>\n' + rows + "</svg>\n")
 
 
 def make_run(folder):
