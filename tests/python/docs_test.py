@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 
+import numpy
 from xgrad.runs import COMMAND
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -33,6 +34,36 @@ def test_python(tmp_path, monkeypatch, capsys):
 def test_tutorial(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert follow("tutorial.md", capsys)[1] == 18
+
+
+def test_readme(capsys):
+    assert follow("../README.md", capsys)[1] == 1
+
+
+def statements(block):
+    """Pairs of a statement of the page and the code of PyTorch in its comments."""
+    for text in re.findall(r"(?m)^\S.*\n(?: +.*\n)*", block):
+        pairs = re.findall(r"(?m)^(.*?) +# (.*)$", text)
+        yield "\n".join(ours for ours, _ in pairs), "\n".join(theirs for _, theirs in pairs)
+
+
+def test_pytorch(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert follow("pytorch.md", capsys)[1] == 4
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", (DOCS / "pytorch.md").read_text())
+    ours, theirs = {}, {}
+    compared = 0
+    for number, block in enumerate(blocks[:3]):
+        for own, other in statements(block):
+            exec(own, ours)
+            exec(other, theirs)
+            name = re.match(r"\w+(?= = )", own)
+            if name and (number < 2 or name[0] == "b" and "reshape" in own):
+                found, wanted = (numpy.asarray(value.detach() if hasattr(value, "detach") else value)
+                                 for value in (ours[name[0]], theirs[name[0]]))
+                numpy.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=own)
+                compared += 1
+    assert compared >= 16
 
 
 def test_same_bits(capsys):
