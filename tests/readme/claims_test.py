@@ -21,6 +21,7 @@ CLAIMS = {
         "Version 0.1.0 is": ["CMakeLists.txt VERSION 0.1.0", "CHANGELOG.md ## Unreleased", "LICENSE BSD 3-Clause License"],
         "It runs on x86-64 CPUs": [".ci/run packages of Debian", "tests/fresh.py trixie"],
         "On ARM64, only the engine": [".ci/arm qemu-aarch64"],
+        "The [FAQ]": [],
         "The same config and seed": ["tests/cli/resume_test.py killed_again_and_again",
                                      "tests/cli/train_test.py test_equal_runs_leave_equal_files",
                                      "tests/cli/hashes_test.py test_the_hash_is_of_step_names_shapes_types_and_bytes"],
