@@ -89,6 +89,17 @@ class Figures(unittest.TestCase):
                 self.assertGreaterEqual(value, settings["expect"].get(metric.replace(" ", "_"), 0), name)
         self.assertGreater(len(seen), 10)
 
+    def test_the_answers(self):
+        """docs/faq.md names the largest model and the longest training, and counts the configs that trained in a minute."""
+        text = " ".join((ROOT / "docs/faq.md").read_text().split())
+        found = {row[0]: (int(row[10].replace(",", "")), float(row[12])) for row in rows("docs/figures/results.md", "config")}
+        largest, longest = (max(found, key=lambda name: found[name][at]) for at in (0, 1))
+        self.assertIn(f"The largest one in `configs/`, `{largest}`, has {found[largest][0]:,} parameters", text)
+        self.assertEqual(round(found[largest][1] / 60), 2)
+        self.assertIn(f"the longest training, `{longest}`, took {round(found[longest][1] / 60)} minutes", text)
+        short = sum(seconds < 60 for _, seconds in found.values())
+        self.assertIn(f"Of the {len(found)} configs, {short} trained in less than a minute", text)
+
     def test_sentences_of_the_results(self):
         """A figure is that of a config which the paragraph or the list item names."""
         measured = {row[0]: row[1:10] for row in rows("docs/figures/results.md", "config")}
