@@ -165,7 +165,7 @@ std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<Len
     }
     lines.push_back(std::move(line));
   }
-  return html::picture(metric, "length", lines);
+  return html::picture(metric + " by length", lines);
 }
 
 int eval_lengths(const Arguments& a) {

@@ -147,22 +147,6 @@ std::string body(const std::vector<ChartLine>& lines, double most_x) {
   return text;
 }
 
-// The rules for charts with a colour in place of each variable: those of kStyle's dark scheme, or
-// those of the light one, which come first.
-std::string chart_style(bool dark) {
-  std::string_view colours = kStyle;
-  if (dark) colours.remove_prefix(colours.find("prefers-color-scheme:dark"));
-  std::string rules = kChartStyle;
-  for (std::size_t at; (at = rules.find("var(")) != std::string::npos;) {
-    const std::size_t end = rules.find(')', at);
-    const std::string name = rules.substr(at + 4, end - at - 4) + ":";
-    const std::size_t value = colours.find(name) + name.size();
-    rules.replace(at, end + 1 - at,
-                  colours.substr(value, colours.find_first_of(";}", value) - value));
-  }
-  return rules;
-}
-
 constexpr double kCellWidth = 48, kCellHeight = 24, kCharacter = 7.3;  // in SVG units
 constexpr double kNames = 56, kEdge = 12;
 
@@ -235,33 +219,25 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
       escape(title), kWidth, kHeight, drawn);
 }
 
-// The title is above the chart, a line of the legend below it for each line of the chart.
-std::string picture(const std::string& y, const std::string& x,
-                    const std::vector<ChartLine>& lines) {
-  constexpr double kHead = 24, kTitle = 16, kLine = 18;
+// The title stands above the chart, a line of the legend below it for each line of the chart.
+std::string picture(const std::string& title, const std::vector<ChartLine>& lines) {
+  constexpr double kHead = 24, kLine = 18;
   const std::string drawn = body(lines, 8);
   if (drawn.empty()) return "";
-  const double height = kHead + kHeight + kTitle + kLine * double(lines.size()) + 6;
-  const std::string title = y + " by " + x;
+  const double height = kHead + kHeight + kLine * double(lines.size()) + 6;
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{2:g}\" "
-      "height=\"{3:g}\" role=\"img\" aria-label=\"{4}\" font-family=\"sans-serif\">\n"
-      "<style>{5}@media screen and (prefers-color-scheme:dark){{{6}}}</style>\n"
-      "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n",
-      kWidth, height, 1.5 * kWidth, 1.5 * height, escape(title), chart_style(/*dark=*/false),
-      chart_style(/*dark=*/true));
-  const double middle = kHead + (kTop + kHeight - kBottom) / 2;
-  text +=
-      text_at(kLeft, 16, "start", title) +
-      text_at((kLeft + kWidth - kRight) / 2, kHead + kHeight + 8, "middle", x) +
-      text_at(12, middle, "middle", y, fmt::format(" transform=\"rotate(-90 12 {:g})\"", middle)) +
-      fmt::format("<g transform=\"translate(0 {:g})\">\n{}</g>\n", kHead, drawn);
+      "height=\"{3:g}\" role=\"img\" aria-label=\"{4}\" font-family=\"sans-serif\">\n<style>{5}"
+      "svg{{background:var(--page)}}</style>\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"var(--page)\"/>\n<text x=\"{6:g}\" y=\"16\">{4}</text>\n<g "
+      "transform=\"translate(0 {7:g})\">\n{8}</g>\n",
+      kWidth, height, 1.5 * kWidth, 1.5 * height, escape(title), kStyle, kLeft, kHead, drawn);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const double at = kHead + kHeight + kTitle + kLine * double(i) + 8;
+    const double y = kHead + kHeight + kLine * double(i) + 8;
     text += fmt::format(
         "<g class=\"{}\"><polyline points=\"{:g},{:g} {:g},{:g}\"/></g><text x=\"{:g}\" "
         "y=\"{:g}\">{}</text>\n",
-        look_of(lines[i].look), kLeft, at - 4, kLeft + 26, at - 4, kLeft + 34, at,
+        look_of(lines[i].look), kLeft, y - 4, kLeft + 26, y - 4, kLeft + 34, y,
         escape(lines[i].name));
   }
   return text + "</svg>\n";

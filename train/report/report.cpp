@@ -342,10 +342,10 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
   const std::string title = "xgrad: " + (runs.size() == 1 ? escape(runs[0].name) : all);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         title + "</title>\n<style>" + html::kStyle + html::kChartStyle +
-         "</style>\n</head>\n<body>\n" + header(runs, groups.size()) +
-         results_section(groups, references) + curves_section(groups) + settings_section(groups) +
-         details(groups, best) + "</body>\n</html>\n";
+         title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
+         header(runs, groups.size()) + results_section(groups, references) +
+         curves_section(groups) + settings_section(groups) + details(groups, best) +
+         "</body>\n</html>\n";
 }
 
 }  // namespace xgrad

@@ -69,8 +69,7 @@ std::string breakable(std::string_view text, char after);
 /// Cells are already HTML.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-extern const char* const kStyle;       ///< the style sheet of pages, which defines the colours
-extern const char* const kChartStyle;  ///< the rules for charts, on a page or in a file
+extern const char* const kStyle;  ///< the style sheet of pages and pictures
 
 std::string uri(const Picture& picture);  ///< returns a picture as a data: URI
 
@@ -92,11 +91,9 @@ struct ChartLine {
 /// axis. Leaves out NaN and infinity. Empty if there is nothing to draw.
 std::string chart(const std::string& title, const std::vector<ChartLine>& lines);
 
-/// Returns an SVG file of its own: a chart of `y` by `x` with titles and legend, for light and dark
-/// pages. The horizontal axis is logarithmic if x covers a wide range. Empty if there is nothing to
-/// draw. The file uses no CSS variables, which librsvg and resvg do not know.
-std::string picture(const std::string& y, const std::string& x,
-                    const std::vector<ChartLine>& lines);
+/// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages. The
+/// horizontal axis is logarithmic if x covers a wide range. Empty if there is nothing to draw.
+std::string picture(const std::string& title, const std::vector<ChartLine>& lines);
 
 /// Returns an SVG file: a row for each activation, a column for each position, named by `tokens`.
 /// White is 0, dark blue 1 or more, and dark orange -1 or less.
