@@ -2,7 +2,7 @@
 """Whether the figures of the Debian packages keep their limits: those that the last `./run package` measured.
 
 Exits with 1 when one is above its limit, or was not measured. --write records them in docs/figures/package.json and renews the table of
-README.md.
+docs/install.md.
 """
 import json
 import runpy
@@ -34,7 +34,7 @@ def main():
         print(f"{'ok   ' if good else 'ABOVE'} {what}: {shown}, at most {most} {unit}")
     if kept and "--write" in sys.argv[1:]:
         FIGURES.write_text(json.dumps(measured, indent=2) + "\n")
-        show.renew(ROOT / "README.md", "bench/package.py", table(measured))
+        show.renew(ROOT / "docs/install.md", "bench/package.py", table(measured))
     sys.exit(0 if kept else 1)
 
 

@@ -37,7 +37,7 @@ def bars(axes, kind, title, label):
                  yerr=[[q["median"] - q["low"] for _, q in at], [q["high"] - q["median"] for _, q in at]],
                  error_kw={"elinewidth": 1})
     axes.axhline(1, color="black", linewidth=1)
-    axes.set(yscale="log", ylabel="peer ÷ xgrad", title=title, xticks=range(len(groups)), xticklabels=groups)
+    axes.set(yscale="log", xlabel="model", ylabel="time of peer ÷ time of xgrad", title=title, xticks=range(len(groups)), xticklabels=groups)
     ticks = [0.5, 1, 2, 4, 8]
     axes.set_yticks(ticks, list(map(str, ticks)))
     axes.minorticks_off()

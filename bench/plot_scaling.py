@@ -11,7 +11,7 @@ matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "xgrad"  # the same picture for the same results
 matplotlib.rcParams["svg.fonttype"] = "none"
 
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot, ticker  # noqa: E402
 
 
 def main(source, target):
@@ -23,9 +23,11 @@ def main(source, target):
         # A line through the last point.
         slope = -1 if name == "threads" else 1
         place.loglog(sizes, [times[-1] * (size / sizes[-1])**slope for size in sizes], color="grey", linestyle=":")
-        place.set(title=name, ylabel="ms a step", xticks=sizes, xticklabels=list(points))
+        place.set(xlabel=name, ylabel="ms per step", xticks=sizes, xticklabels=list(points))
         place.minorticks_off()
-    figure.suptitle("Dotted: in proportion")
+        place.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 5) if max(times) > 4 * min(times) else range(1, 10)))
+        place.yaxis.set_major_formatter("{x:g}")
+    figure.suptitle("Dotted: time in proportion to the size, or to 1 / threads")
     figure.savefig(target, metadata={"Date": None})
 
 

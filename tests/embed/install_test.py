@@ -127,6 +127,22 @@ class Install(unittest.TestCase):
         self.assertIn("embed: ", targets)
         self.assertNotIn("autograd_test", targets)
 
+    def test_fetch_content(self):
+        """The lines of README.md and docs/install.md, with this tree in place of the repository, as CMake's own setting allows."""
+        root = HERE.parents[1]
+        pages = [(root / page).read_text(encoding="utf-8") for page in ("README.md", "docs/install.md")]
+        blocks = [re.search(r"(?ms)^```cmake\n(include\(FetchContent\).*?)^```$", page)[1] for page in pages]
+        for number, block in enumerate(blocks):
+            source = self.directory / f"fetch-{number}"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.25)\nproject(fetching LANGUAGES C CXX)\n"
+                f'add_executable(my_program "{HERE}/main.cpp")\n{block}')
+            call("cmake", "-S", source, "-B", source / "build", "-G", "Ninja", f"-DFETCHCONTENT_SOURCE_DIR_XGRAD={root}")
+            targets = call("ninja", "-C", source / "build", "-t", "targets", "all").stdout
+            self.assertIn("my_program: ", targets)
+            self.assertNotIn("autograd_test", targets)
+
     def test_headers_are_cheap(self):
         flags = self.flags("--cflags")
         whole = ("-include", "xgrad/xgrad.hpp", HERE / "main.cpp")

@@ -1,7 +1,7 @@
 """The Debian packages: built, installed in a fresh Debian, and used there. `./run package` calls it; it takes minutes and a network.
 
 The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. Sizes above
-their limits fail the test; times are measured only. `bench/package.py` judges all figures, and puts them into README.md.
+their limits fail the test; times are measured only. `bench/package.py` judges all figures, and puts them into docs/install.md.
 """
 
 import json
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "package"
 LEVELS = ("x86-64-v3", "x86-64-v4")
 LIBRARY = "usr/lib/x86_64-linux-gnu"
-# What README.md says of the packages: what is measured, its limit, and its unit.
+# What docs/install.md says of the packages: what is measured, its limit, and its unit.
 FIGURES = {
     "to download on a bare Debian: the package and all that it needs": (25, "MB"),
     "library and command, stripped": (6, "MB"),
@@ -188,7 +188,7 @@ class Package(unittest.TestCase):
             if components:
                 self.system.install(*self.files("xgrad-dev"))
         (tmp / "serve.cpp").write_text(source("docs/serving.md"))
-        (tmp / "quick.cpp").write_text(source("README.md"))
+        (tmp / "quick.cpp").write_text(source("docs/install.md"))
         compiler = "g++ -std=c++20 {0}.cpp -o {0} $(pkg-config --cflags --libs xgrad)"
         self.system.run("sh", "-c", compiler.format("serve"))
         self.assertRegex(self.system.run("./serve", "run", input="1 2 3 4 5 6 7 8\n"), r"^(\d 0\.\d+\n){8}$")

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import unittest
 
@@ -10,6 +11,7 @@ from command import CommandTest, subprocess
 
 EXAMPLES = pathlib.Path(os.environ["EXAMPLES"])
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+ENGINE = ("fit_curve", "two_tokens", "encoder_block")  # those that need no config
 
 
 class Examples(CommandTest):
@@ -29,7 +31,23 @@ class Examples(CommandTest):
     def test_programs_are_short(self):
         for path in SOURCES.glob("*.cpp"):
             self.assertLessEqual(path.read_text().count("\n"), 60, path.name)
-            self.assertTrue((SOURCES / f"{path.stem}.toml").exists())
+            self.assertTrue(path.stem in ENGINE or (SOURCES / f"{path.stem}.toml").exists())
+
+    def test_the_page_shows_what_programs_of_the_engine_print(self):
+        """To the digit in the arithmetic of most processors; in another one, they learn the same."""
+        page = (SOURCES / "README.md").read_text()
+        shown = dict(re.findall(r"(?ms)^\[(\w+)\.cpp\]\(.*?^```\n(.*?)^```$", page))
+        self.assertEqual(sorted(shown), sorted(ENGINE))
+        usual = re.search(r"(?m)^arithmetic +fma-1$", self.xgrad("info").stdout)
+        for name in ENGINE:
+            printed = self.call(name).stdout
+            if usual:
+                self.assertEqual(printed, shown[name])
+            self.assertEqual(printed.splitlines()[-1].split("loss")[0], shown[name].splitlines()[-1].split("loss")[0])
+
+    def test_the_page_lists_every_program(self):
+        listed = re.findall(r"\[(\w+\.(?:cpp|py))\]\(\1\)", (SOURCES / "README.md").read_text())
+        self.assertEqual(sorted(listed), sorted(path.name for path in SOURCES.iterdir() if path.suffix in (".cpp", ".py")))
 
     def test_own_task(self):
         shown = self.call("own_task", "train", "own_task.toml", "run.dir=run").stdout

@@ -4,6 +4,8 @@ import pathlib
 import re
 import subprocess
 
+import numpy
+import torch
 from xgrad.runs import COMMAND
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -33,6 +35,44 @@ def test_python(tmp_path, monkeypatch, capsys):
 def test_tutorial(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert follow("tutorial.md", capsys)[1] == 18
+
+
+def test_readme(capsys):
+    assert follow("../README.md", capsys)[1] == 1
+
+
+def statements(block):
+    """Pairs of a statement of the page and the code of PyTorch in its comments."""
+    for text in re.findall(r"(?m)^\S.*\n(?: +.*\n)*", block):
+        pairs = re.findall(r"(?m)^(.*?) +# (.*)$", text)
+        yield "\n".join(ours for ours, _ in pairs), "\n".join(theirs for _, theirs in pairs)
+
+
+def causal_attention(q, k, v, is_causal):
+    """The function of PyTorch 2, which Debian 12's does not have yet."""
+    assert is_causal
+    hidden = torch.ones(q.shape[-2], k.shape[-2]).triu(1) == 1
+    return (q @ k.transpose(-1, -2) / q.shape[-1]**0.5).masked_fill(hidden, -torch.inf).softmax(-1) @ v
+
+
+def test_pytorch(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", causal_attention, raising=False)
+    assert follow("pytorch.md", capsys)[1] == 4
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", (DOCS / "pytorch.md").read_text())
+    ours, theirs = {}, {}
+    compared = 0
+    for number, block in enumerate(blocks[:3]):
+        for own, other in statements(block):
+            exec(own, ours)
+            exec(other, theirs)
+            name = re.match(r"\w+(?= = )", own)
+            if name and (number < 2 or name[0] == "b" and "reshape" in own):
+                found, wanted = (numpy.asarray(value.detach() if hasattr(value, "detach") else value)
+                                 for value in (ours[name[0]], theirs[name[0]]))
+                numpy.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=own)
+                compared += 1
+    assert compared >= 16
 
 
 def test_same_bits(capsys):

@@ -1,4 +1,4 @@
-"""Every block of code in README.md and docs/ is compiled or run: blocks_test.py XGRAD.
+"""Every block of code in README.md, examples/README.md and docs/ is compiled or run: blocks_test.py XGRAD.
 
 Shell blocks are run here as they stand, page by page, with configs that are small but have the names of the real ones. ELSEWHERE names the
 tests that run the others; a block that is in neither fails.
@@ -19,6 +19,13 @@ XGRAD = pathlib.Path(sys.argv.pop())
 # Blocks that other tests run: the page, the language ("" for any), what the block holds, and the test.
 ELSEWHERE = [
     ("README.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("README.md", "python", "", "tests/python/docs_test.py"),
+    ("README.md", "cmake", "FetchContent", "tests/embed/install_test.py"),
+    ("docs/install.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/install.md", "cmake", "FetchContent", "tests/embed/install_test.py"),
+    ("docs/pytorch.md", "python", "", "tests/python/docs_test.py"),
+    ("docs/pytorch.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("examples/README.md", "sh", "cmake -S", "tests/embed/install_test.py"),
     ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/extending.md", "cmake", "xgrad::cli", "tests/embed/install_test.py"),
     ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
@@ -99,7 +106,7 @@ class Block(NamedTuple):
 
 
 def blocks():
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "examples/README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for match in re.finditer(r"(?ms)^```(\w*)\n(.*?)^```$", path.read_text()):
             yield Block(str(path.relative_to(ROOT)), *match.groups())
 

@@ -1,6 +1,7 @@
 """The figures of README.md and docs/ are those of the files that commands wrote: docs/figures, and the tables between marks in
 docs/performance.md."""
 
+import datetime
 import json
 import pathlib
 import re
@@ -66,23 +67,38 @@ class Figures(unittest.TestCase):
             self.assertIn(results["fashion_mnist"][1], page)
 
     def test_results(self):
-        """README.md rounds them, and claims what the configs claim."""
+        """README.md rounds them, and claims what the configs claim. A row of several configs has the range of each column."""
         measured = {row[0]: row for row in rows("docs/figures/results.md", "config")}
-        shown = rows("README.md", "config")
-        self.assertGreater(len(shown), 8)
-        for config, task, parameters, steps, result in shown:
-            name = config.strip("`").removesuffix(".toml")
-            settings = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text())
-            row = measured[name]
-            self.assertEqual((parameters, steps), (row[10], row[11]), name)
-            if "steps" in settings["train"]:
-                self.assertEqual(int(steps.replace(",", "")), settings["train"]["steps"], name)
-            if row[1]:
-                self.assertTrue(is_rounded(numbers(result)[0], float(row[1].split()[0])), name)
-                self.assertGreaterEqual(float(numbers(result)[0]), settings["expect"].get("accuracy", 0), name)
-            cells = [float(x) for cell in row[1:10] for x in numbers(cell)]
-            for figure in numbers(task + result):
-                self.assertTrue(any(is_rounded(figure, x) for x in cells), f"{name}: {figure}")
+        column = {"accuracy": 1, "exact match": 2, "square error": 5}
+        seen = []
+        for configs, _, metric, result, best, rule, parameters, steps in rows("README.md", "config"):
+            names = re.findall(r"`(\w+)\.toml`", configs)
+            seen += names
+            found = [measured[name] for name in names]
+            values = [float(row[column[metric]].split()[0]) for row in found]
+            for shown, extreme in zip(numbers(result), (min(values), max(values)), strict=len(names) > 1):
+                self.assertTrue(is_rounded(shown, extreme), f"{names}: {shown}")
+            for shown, at in ((parameters, 10), (steps, 11)):
+                counts = [int(row[at].replace(",", "")) for row in found]
+                self.assertEqual(shown, " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)})), names)
+            for shown, at in ((best, 6 if metric == "square error" else 3), (rule, 4)):
+                for figure in numbers(shown):
+                    self.assertTrue(any(is_rounded(figure, float(x)) for x in numbers(found[0][at])), f"{names}: {figure}")
+            for name, value in zip(names, values):
+                settings = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text())
+                self.assertGreaterEqual(value, settings["expect"].get(metric.replace(" ", "_"), 0), name)
+        self.assertGreater(len(seen), 10)
+
+    def test_the_answers(self):
+        """docs/faq.md names the largest model and the longest training, and counts the configs that trained in a minute."""
+        text = " ".join((ROOT / "docs/faq.md").read_text().split())
+        found = {row[0]: (int(row[10].replace(",", "")), float(row[12])) for row in rows("docs/figures/results.md", "config")}
+        largest, longest = (max(found, key=lambda name: found[name][at]) for at in (0, 1))
+        self.assertIn(f"The largest one in `configs/`, `{largest}`, has {found[largest][0]:,} parameters", text)
+        self.assertEqual(round(found[largest][1] / 60), 2)
+        self.assertIn(f"the longest training, `{longest}`, took {round(found[longest][1] / 60)} minutes", text)
+        short = sum(seconds < 60 for _, seconds in found.values())
+        self.assertIn(f"Of the {len(found)} configs, {short} trained in less than a minute", text)
 
     def test_sentences_of_the_results(self):
         """A figure is that of a config which the paragraph or the list item names."""
@@ -98,7 +114,7 @@ class Figures(unittest.TestCase):
 
     def test_packages(self):
         measured = json.loads(package.FIGURES.read_text())
-        self.assertEqual(block("README.md", "bench/package.py"), package.table(measured))
+        self.assertEqual(block("docs/install.md", "bench/package.py"), package.table(measured))
         for what, (most, _) in package.LIMITS.items():
             self.assertLessEqual(measured[what], most, what)
 
@@ -113,11 +129,14 @@ class Figures(unittest.TestCase):
         passes = [show.of(result, "onnxruntime")["ratio"]["median"] for results in known.values() for result in results["inference"]]
         *_, last = known.values()
         one_thread = next(result for result in last["accuracy"] if result["threads"] == 1)
-        self.assertEqual(README.count("`bench/compare.py --only "), 3)
-        results = {row[2].strip("`").split()[-1]: row[1] for row in rows("README.md", "what is measured")}
+        self.assertIn("`bench/compare.py --only training`", README)
+        results = {row[2].strip("`").split()[-1]: row[1] for row in rows("docs/performance.md", "what is measured")}
         self.assertEqual(block("README.md", "bench/compare.py"), machines.by_class(known))
         self.assertEqual(results["inference"], f"{min(passes):.2f} to {max(passes):.2f} times as fast")
         self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [f"{one_thread[side]['seconds']:.2f} s" for side in ("xgrad", "torch")])
+        days = sorted(results["machine"]["date"] for results in known.values() if results["training"])
+        first, last = (datetime.date.fromisoformat(day) for day in (days[0], days[-1]))
+        self.assertIn(f"from {first.day} to {last.day} {last:%B %Y}", " ".join(README.split()))
 
     def test_missed_goals(self):
         """docs/kernels.md tells of each step that misses its goal on one thread what it takes and what it would need."""
