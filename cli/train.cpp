@@ -233,6 +233,7 @@ int check(const CheckArguments& arguments) {
     write_table(arguments.table, results);  // a stopped check keeps its results
   }
   fmt::print("\n{}", results_text(results));
+  std::fflush(stdout);  // before the error that main() prints
   if (first_failure) std::rethrow_exception(first_failure);
   return std::ranges::all_of(results, &ConfigResult::holds) ? 0 : 1;
 }

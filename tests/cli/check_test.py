@@ -1,6 +1,7 @@
 """What `xgrad check` judges, shows and leaves."""
 
 import os
+import shutil
 
 from command import CommandTest, signal, unittest
 
@@ -61,6 +62,7 @@ class Check(CommandTest):
         for jobs in (1, 3):
             done = self.xgrad("check", *configs, "--jobs", jobs, "--seeds", 2, "--table", f"{jobs}.md", "train.evaluate_every=30", exit_code=5)
             self.assertRegex(done.stderr, r"xgrad: step \d+: the (loss|gradient norm) is")
+            shutil.rmtree(self.folder / "runs")
             shown, heads, table = done.stdout.partition("\nconfig ")
             self.assertTrue(heads)
             rows = [line.split(" | ") for line in (self.folder / f"{jobs}.md").read_text().splitlines()]
