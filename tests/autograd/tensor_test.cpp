@@ -39,7 +39,7 @@ std::string printed(const X& x) {
 
 TEST(Tensor, IsPrintedAsXtensorDoes) {
   EXPECT_EQ(printed(tensor({2, 2}, {1, 2.5, -3, 4})), "{{ 1. ,  2.5},\n {-3. ,  4. }}");
-  EXPECT_EQ(printed(tensor({2}, {1, std::numeric_limits<double>::quiet_NaN()})), "{  1.,  nan}");
+  EXPECT_EQ(printed(tensor({2}, {1, std::numeric_limits<double>::quiet_NaN()})), "{ 1., nan}");
   EXPECT_EQ(printed(tensor({}, {7})), " 7.");
   EXPECT_EQ(printed(zeros<float>({0, 3})), "{}");
   EXPECT_EQ(printed(full<std::int32_t>({3}, 5)), "{5, 5, 5}");
