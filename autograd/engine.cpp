@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include <xgrad/autograd/detail/claimed_leaves.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/op.hpp>
@@ -61,12 +62,18 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
 template <class T>
 using Nodes = std::vector<std::shared_ptr<Node<T>>>;
 
-// Calls f for the inputs of a node that do not have this mark yet, and marks them.
+template <class T>
+using Claimed = detail::ClaimedLeaves<T>;
+
+// Calls f for the inputs of a node that do not have this mark yet, and marks them. Claims a leaf
+// before that.
 template <class T, class F>
-void for_each_input(const Node<T>& node, std::uint64_t mark, const F& f) {
+void for_each_input(const Node<T>& node, std::uint64_t mark, Claimed<T>& claimed, const F& f) {
   for (const auto* inputs : {&node.inputs, &node.captured}) {
     for (const std::shared_ptr<Node<T>>& input : *inputs) {
-      if (!input || input->mark == mark) continue;
+      if (!input) continue;
+      if (!input->op) claimed.add(input);
+      if (input->mark == mark) continue;
       input->mark = mark;
       f(input);
     }
@@ -75,14 +82,15 @@ void for_each_input(const Node<T>& node, std::uint64_t mark, const F& f) {
 
 // The nodes that `root` depends on, oldest first. Does not look behind nodes older than `first`.
 template <class T>
-Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first) {
+Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first, Claimed<T>& claimed) {
   const std::uint64_t mark = next_id++;
   Nodes<T> nodes{root};
+  if (!root->op) claimed.add(root);
   root->mark = mark;
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     const Node<T>& node = *nodes[at];  // stays valid when `nodes` reallocates
     if (node.id < first) continue;
-    for_each_input(node, mark, [&](const auto& input) { nodes.push_back(input); });
+    for_each_input(node, mark, claimed, [&](const auto& input) { nodes.push_back(input); });
   }
   std::sort(nodes.begin(), nodes.end(), detail::Older());
   return nodes;
@@ -97,11 +105,11 @@ struct LastUse {
 
 // The last uses of all leaves. `nodes` are ordered from the oldest on, and so is the result.
 template <class T>
-std::vector<LastUse<T>> last_uses(const Nodes<T>& nodes) {
+std::vector<LastUse<T>> last_uses(const Nodes<T>& nodes, Claimed<T>& claimed) {
   const std::uint64_t mark = next_id++;
   std::vector<LastUse<T>> uses;
   for (const auto& node : nodes) {
-    for_each_input(*node, mark, [&](const auto& input) {
+    for_each_input(*node, mark, claimed, [&](const auto& input) {
       if (!input->op) uses.push_back({node->id, input});
     });
   }
@@ -336,17 +344,19 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
                        "backward: this Variable does not depend on one that requires a gradient");
   node_->check_value(value());
   check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
-  Nodes<T> nodes = reachable(node_, 0);
+  Claimed<T> claimed;
+  Nodes<T> nodes = reachable(node_, 0, claimed);
   for (const auto& node : nodes) check_whole(*node);
   std::vector<LastUse<T>> uses;
-  if (OnGradient<T>::current() != nullptr) uses = last_uses(nodes);
+  if (OnGradient<T>::current() != nullptr) uses = last_uses(nodes, claimed);
   walk(std::move(nodes), *node_, std::move(dy), 0, retain_graph, std::move(uses));
 }
 
 template <class T>
 void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                              std::uint64_t first) {
-  Nodes<T> nodes = reachable(y.node(), first);
+  Claimed<T> claimed;  // the outer backward() has those that `recompute` lists
+  Nodes<T> nodes = reachable(y.node(), first, claimed);
   const auto& captured = recompute.captured;
   for (const auto& node : nodes) {
     if (node->id >= first) {

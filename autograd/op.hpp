@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -184,7 +185,8 @@ struct Node {
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether any arrived
-  const char* lost = nullptr;                   ///< why its graph is gone; null: it is not
+  std::atomic<std::uint32_t> thread = 0;  ///< of a leaf: whose backward() adds to it; 0: none's
+  const char* lost = nullptr;             ///< why its graph is gone; null: it is not
 };
 
 /// While one lives, backward() on this thread calls it for each leaf of its graph, right after the

@@ -99,9 +99,9 @@ Variable<T> transpose(const Variable<T>& x, const std::vector<std::ptrdiff_t>& a
 /// Elements begin ... end-1 along an axis, begin < end.
 template <class T>
 Variable<T> slice(const Variable<T>& x, std::ptrdiff_t axis, std::size_t begin, std::size_t end);
-/// Element `index` along an axis, which is removed.
+/// Element `index` along an axis, which is removed; -1 is the last element.
 template <class T>
-Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::size_t index);
+Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t index);
 /// Joins tensors along an axis; all other axes must be equal.
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);

@@ -7,7 +7,13 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <ostream>
 #include <type_traits>
+#if __has_include(<xtensor/xio.hpp>)
+#include <xtensor/xio.hpp>
+#else
+#include <xtensor/io/xio.hpp>
+#endif
 
 #include <xgrad/autograd/check.hpp>
 
@@ -91,7 +97,16 @@ std::optional<std::size_t> first_not_finite(const Tensor<T>& x) {
   return std::size_t(std::find_if(x.data(), end, is_special<T>) - x.data());
 }
 
-#define XGRAD_INSTANTIATE(T) template std::optional<std::size_t> first_not_finite(const Tensor<T>&);
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Tensor<T>& x) {
+  return xt::pretty_print(x, out);
+}
+template std::ostream& operator<<(std::ostream&, const Ids&);
+template std::ostream& operator<<(std::ostream&, const Mask&);
+
+#define XGRAD_INSTANTIATE(T)                                          \
+  template std::ostream& operator<<(std::ostream&, const Tensor<T>&); \
+  template std::optional<std::size_t> first_not_finite(const Tensor<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,6 +112,11 @@ std::string index_text(const Shape& shape, std::size_t flat);
 
 /// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
 bool is_finite_bits(double x);
+
+/// Prints the elements as xtensor does: {{1., 2.}, {3., 4.}}, with the edges alone of a tensor of
+/// more than 1,000. Obeys xt::print_options.
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Tensor<T>& x);
 
 /// The flat index of the first element that is infinite or NaN; nullopt when all are finite. Reads
 /// the bits, so no compiler flag can remove it.

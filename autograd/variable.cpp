@@ -1,6 +1,8 @@
 // The value and the gradient of a Variable; backward() is in engine.cpp.
 #include <xgrad/autograd/variable.hpp>
 
+#include <ostream>
+
 #include <xgrad/autograd/detail/large_blocks.hpp>
 #include <xgrad/autograd/op.hpp>
 
@@ -72,7 +74,17 @@ Variable<T> Variable<T>::detach() const {
   return Variable(value_, nullptr);
 }
 
-#define XGRAD_INSTANTIATE(T) template class Variable<T>;
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Variable<T>& x) {
+  if (!x.defined()) return out << "Variable without a value";
+  out << x.value() << "\nVariable of shape " << to_string(x.shape());
+  if (x.requires_grad()) out << ", requires_grad (" << x.node()->name << ")";
+  return out;
+}
+
+#define XGRAD_INSTANTIATE(T)  \
+  template class Variable<T>; \
+  template std::ostream& operator<<(std::ostream&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

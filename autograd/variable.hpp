@@ -1,7 +1,9 @@
 // Variable<T>: a value with the graph of ops that computed it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -49,7 +51,8 @@ struct Versioned : Tensor<T> {
 ///
 /// A graph lives as long as a Variable that it computed. Gradients are of first order only.
 /// Different threads may build and differentiate graphs at the same time if the graphs share no
-/// Variable that requires a gradient.
+/// Variable that requires a gradient. backward() throws GradientError, before it changes anything,
+/// for a leaf that the backward() of another thread is adding to.
 template <class T>
 class Variable {
  public:
@@ -100,6 +103,8 @@ class Variable {
   void backward(bool retain_graph = false) const;
   /// The value of a Variable of one element, as a loss. Throws ShapeError for other sizes.
   T item() const;
+  /// select(*this, 0, index): the element, or the row, at an index of the first axis.
+  Variable operator[](std::ptrdiff_t index) const;
   /// No other number or pointer is taken for `retain_graph`. To scale a gradient, pass it as dy.
   template <class X>
   requires(std::is_scalar_v<X> &&
@@ -118,6 +123,11 @@ class Variable {
   std::shared_ptr<Versioned<T>> value_;
   std::shared_ptr<Node<T>> node_;
 };
+
+/// Prints the value as a tensor, then a line with its shape and, if it requires a gradient, the op
+/// that made it.
+template <class T>
+std::ostream& operator<<(std::ostream& out, const Variable<T>& x);
 
 /// While a NoGrad lives, ops on this thread record no graph.
 class NoGrad : detail::Scoped<bool> {

@@ -188,8 +188,10 @@ std::string man_page(const std::vector<Command>& commands) {
     }
     text += ".br\n";
   }
-  text += ".SH COMMANDS\n";
+  std::string heading;
   for (const Command& command : commands) {
+    if (command.heading != heading) text += ".SH \"" + roff(command.heading) + "\"\n";
+    heading = command.heading;
     text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n" + described(kHelp);
     for (const Option& option : command.options) text += described(option);
   }
@@ -203,7 +205,7 @@ std::string man_page(const std::vector<Command>& commands) {
          "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
          "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "
          "written; 7: another process uses the run directory; 8: out of memory; 128 + n: stopped "
-         "by signal n, after saving.\n";
+         "by signal n, after saving; 141: nobody reads the output any more.\n";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -121,7 +122,7 @@ std::variant<const Command*, int> parse(const std::vector<Command>& all, int arg
   app.require_subcommand(1);
   const Command* named = nullptr;
   for (const Command& command : all) {
-    CLI::App* subcommand = app.add_subcommand(command.name, command.help);
+    CLI::App* subcommand = app.add_subcommand(command.name, command.help)->group(command.heading);
     for (const Option& option : command.options) add(*subcommand, option);
     if (lists(command) > 1) {  // the first takes files and leaves overrides to the second
       subcommand->validate_positionals();
@@ -151,14 +152,22 @@ Config ConfigArguments::load() const {
 }
 
 std::vector<Command> all_commands() {
-  return {train_command(),   resume_command(),        check_command(),   gradcheck_command(),
-          summary_command(), attention_command(),     patch_command(),   report_command(),
-          explain_command(), profile_command(),       lr_find_command(), sweep_command(),
-          compare_command(), eval_command(),          predict_command(), generate_command(),
-          inspect_command(), export_command(),        import_command(),  construct_command(),
-          verify_command(),  verify_resume_command(), diff_command(),    replay_command(),
-          config_command(),  tasks_command(),         info_command(),    completion_command(),
-          man_command()};
+  std::vector<Command> all;
+  const auto add = [&](const char* heading, std::vector<Command> commands) {
+    for (Command& command : commands) all.push_back(std::move(command));
+    for (std::size_t n = commands.size(); n > 0; --n) all[all.size() - n].heading = heading;
+  };
+  add("Train",
+      {train_command(), resume_command(), check_command(), sweep_command(), lr_find_command()});
+  add("Look inside",
+      {summary_command(), profile_command(), inspect_command(), report_command(), explain_command(),
+       attention_command(), patch_command(), compare_command(), diff_command()});
+  add("Use a trained model", {eval_command(), predict_command(), generate_command(),
+                              export_command(), import_command(), construct_command()});
+  add("Check", {gradcheck_command(), verify_command(), verify_resume_command(), replay_command()});
+  add("Get help",
+      {config_command(), tasks_command(), info_command(), completion_command(), man_command()});
+  return all;
 }
 
 void print_error(const std::string& message) {
@@ -231,6 +240,13 @@ int run(int argc, char** argv) {
   return code;
 }
 
+// Whether output was lost because nobody reads it any more, as after `| head -1`.
+bool reader_left() {
+  pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+  return std::ferror(stdout) != 0 && ::poll(&output, 1, 0) == 1 &&
+         (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 // docs/commands.md lists the exit codes.
 int exit_code(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error)) return 2;
@@ -261,6 +277,8 @@ int run_and_report(int argc, char** argv) {
     std::fputs("xgrad: out of memory\n", stderr);
     return 8;
   } catch (const std::exception& error) {
+    // Other commands are ended by the signal here, as quietly.
+    if (exit_code(error) == 6 && reader_left()) return 128 + SIGPIPE;
     return print_and_code("xgrad", error);
   }
 }

@@ -2,20 +2,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
 #include <xgrad/text/amounts.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/trial_runs.hpp>
+#include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/results.hpp>
 #include <xgrad/train/run/session.hpp>
+#include <xgrad/train/run/signals.hpp>
+#include <xgrad/train/sweep/plan.hpp>
+#include <xgrad/train/sweep/processes.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
 
 namespace xgrad::commands {
@@ -63,7 +73,7 @@ int dry_run(const TrainArguments& a) {
 
 struct CheckArguments {
   std::vector<std::string> configs, overrides;
-  std::size_t seeds = 1;
+  std::size_t seeds = 1, jobs = 1;
   std::string table;
   bool quiet = false;
 };
@@ -89,13 +99,14 @@ std::vector<Job> read_jobs(const CheckArguments& arguments) {
   return jobs;
 }
 
-// Trains the config with each seed. Returns the signal that stopped it, or 0.
-int train_each(const Job& job, bool quiet, ConfigResult& result) {
+// Trains the config with each seed. Returns the signal that stopped it, or 0. Judges no time that
+// others, which train meanwhile, make longer.
+int train_each(const Job& job, const CheckArguments& a, ConfigResult& result) {
   result.baseline = measure_baseline(*make_task(job.configs[0]));
   for (const Config& config : job.configs) {
-    Outcome outcome = start_run(config, job.path, {quiet});
+    Outcome outcome = start_run(config, job.path, {a.quiet});
     if (outcome.signal != 0) return outcome.signal;
-    if (const std::optional<double> most = config.expect.seconds) {
+    if (const std::optional<double> most = config.expect.seconds; most && a.jobs == 1) {
       outcome.verdicts.push_back(judge_seconds(*most, outcome.seconds));
     }
     fmt::print("{}{}\n", job.path,
@@ -124,17 +135,95 @@ void write_table(const std::string& path, const std::vector<ConfigResult>& resul
   publish_over(folder, name, table);
 }
 
+// The words for a process that checks one of the configs alone.
+std::vector<std::string> words_for(const CheckArguments& a, const std::string& config,
+                                   const std::string& table) {
+  const std::size_t cores = std::size_t(threads()) / std::min(a.jobs, a.configs.size());
+  std::vector<std::string> words = {
+      "check", config, fmt::format("train.threads={}", std::max<std::size_t>(1, cores))};
+  words.insert(words.end(), a.overrides.begin(), a.overrides.end());
+  for (const std::string& word :
+       std::vector<std::string>{"--seeds", fmt::to_string(a.seeds), "--jobs",
+                                fmt::to_string(a.jobs), "--table", table, "--quiet"}) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+// Shows what a process has said about its config, and returns its results.
+ConfigResult show_check(const std::string& config, const std::string& log, const std::string& table,
+                        int code) {
+  ConfigResult result{.name = std::filesystem::path(config).stem().string()};
+  if (std::filesystem::exists(table)) result.cells = parse_row(read_file(table));
+  if (result.cells.empty()) result.failure = fmt::format("exit code {}", code);
+  std::string said = read_file(log);
+  // It says its results, this table of one row, and what went wrong.
+  const std::string shown = "\n" + results_text({result});
+  if (const std::size_t at = said.rfind(shown); at != said.npos) {
+    fmt::print("{}", said.substr(0, at));
+    std::fflush(stdout);
+    said.erase(0, at + shown.size());
+  }
+  print_error(said);
+  return result;
+}
+
+// check() with each config in a process of its own, several at a time. Shows them in their order.
+int check_at_once(const CheckArguments& a) {
+  const std::size_t all = a.configs.size();
+  const TemporaryFolder folder;
+  const auto file = [&](std::size_t i, const char* end) {
+    return folder / (fmt::to_string(i) + end);
+  };
+  std::vector<ConfigResult> results;
+  std::vector<std::optional<int>> codes(all);  // of those that ended
+  Processes processes;
+  const Signals signals;
+  Console console(a.quiet, "");
+  Console::Runs line{.total = all};
+  int signal = 0, code = 0;
+  for (std::size_t begun = 0; processes.size() > 0 || (signal == 0 && results.size() < all);) {
+    if (signal == 0 && (signal = signals.stop()) != 0) processes.signal(signal);
+    if (signal == 0 && begun < all && processes.size() < a.jobs) {
+      const auto words = words_for(a, a.configs[begun], file(begun, ".md"));
+      processes.start(fmt::to_string(begun), "", words, claim(file(begun, ".log")).value());
+      ++begun;
+    } else if (const auto ended = processes.reap()) {
+      codes[std::stoul(ended->first)] = ended->second;
+      ++line.done;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    line.running = processes.size();
+    console.runs(line);
+    for (std::size_t i = results.size(); signal == 0 && i < all && codes[i]; ++i) {
+      results.push_back(show_check(a.configs[i], file(i, ".log"), file(i, ".md"), *codes[i]));
+      write_table(a.table, results);
+      if (code <= 1 && *codes[i] != 0) code = *codes[i];  // an error says more than a claim
+    }
+  }
+  if (signal != 0) return 128 + signal;
+  fmt::print("\n{}", results_text(results));
+  return code;
+}
+
 // Trains each config and checks the claims in its [expect]. Returns 1 when a claim fails. An error
 // in one config does not stop the others; the first error is thrown at the end.
 int check(const CheckArguments& arguments) {
   const std::vector<Job> jobs = read_jobs(arguments);
+  if (arguments.jobs > 1 && jobs.size() > 1) {
+    xgrad::check<ConfigError>(ranks().size() == 1,
+                              "--jobs: several processes already share the work");
+    write_table(arguments.table, {});
+    return check_at_once(arguments);
+  }
   std::vector<ConfigResult> results;
   std::exception_ptr first_failure;
   write_table(arguments.table, results);
   for (const Job& job : jobs) {
     results.push_back({.name = std::filesystem::path(job.path).stem().string()});
     try {
-      if (const int signal = train_each(job, arguments.quiet, results.back())) return 128 + signal;
+      if (const int signal = train_each(job, arguments, results.back())) return 128 + signal;
     } catch (const std::exception& error) {
       const std::string message = error.what();
       fmt::print("{}\nfailed  {}\n", job.path, message);
@@ -144,6 +233,7 @@ int check(const CheckArguments& arguments) {
     write_table(arguments.table, results);  // a stopped check keeps its results
   }
   fmt::print("\n{}", results_text(results));
+  std::fflush(stdout);  // before the error that main() prints
   if (first_failure) std::rethrow_exception(first_failure);
   return std::ranges::all_of(results, &ConfigResult::holds) ? 0 : 1;
 }
@@ -176,6 +266,8 @@ Command check_command() {
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
        {"--seeds", "train each with this many seeds; show the means", &a->seeds,
         Rules{.range = {{1, kMostSeeds}}}},
+       {"--jobs", "train so many configs at a time, which share the cores; judges no seconds",
+        &a->jobs, kPositive},
        {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return check(*a); }, /*on_all_ranks=*/true);

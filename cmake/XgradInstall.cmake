@@ -25,6 +25,7 @@ function(xgrad_install name)
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "sweep/plan.hpp" EXCLUDE
+    PATTERN "sweep/processes.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE

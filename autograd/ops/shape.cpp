@@ -92,20 +92,25 @@ struct Transposed final : Op<T> {
 // slice takes a range along an axis; select takes one element and drops the axis.
 template <class T>
 struct Slice final : Op<T> {
-  Slice(std::ptrdiff_t axis, std::size_t begin, std::size_t end, bool drops_axis)
-      : axis(axis), begin(begin), end(end), drops_axis(drops_axis) {}
+  Slice(std::ptrdiff_t axis, std::size_t begin, std::size_t end)
+      : axis(axis), begin(begin), end(end) {}
+  Slice(std::ptrdiff_t axis, std::ptrdiff_t index) : axis(axis), index(index), drops_axis(true) {}
   const char* name() const override { return drops_axis ? "select" : "slice"; }
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     const detail::AxisView whole = detail::split_at(name(), x[0].shape(), axis);
-    check_shape(begin < end && end <= whole.extent, name(), ": axis ", whole.axis, " of shape ",
-                x[0].shape(), ": expected begin < end <= ", whole.extent, ", got begin ", begin,
-                ", end ", end);
+    const auto extent = std::ptrdiff_t(whole.extent);
     place.assign(whole.axis, xt::all());
     if (drops_axis) {
-      place.push_back(std::ptrdiff_t(begin));
+      check_shape(-extent <= index && index < extent, "select: axis ", whole.axis, " of shape ",
+                  x[0].shape(), ": expected an index from ", -extent, " to ", extent - 1, ", got ",
+                  index);
+      place.push_back(index < 0 ? index + extent : index);
     } else {
+      check_shape(begin < end && end <= whole.extent, "slice: axis ", whole.axis, " of shape ",
+                  x[0].shape(), ": expected begin < end <= ", whole.extent, ", got begin ", begin,
+                  ", end ", end);
       place.push_back(xt::range(begin, end));
     }
     return as_value<T>(xt::strided_view(x[0], place));
@@ -118,9 +123,9 @@ struct Slice final : Op<T> {
     dx.add(0, std::move(d));
   }
 
-  std::ptrdiff_t axis;
-  std::size_t begin, end;
-  bool drops_axis;
+  std::ptrdiff_t axis, index = 0;
+  std::size_t begin = 0, end = 0;
+  bool drops_axis = false;
   xt::xstrided_slice_vector place;
 };
 
@@ -264,12 +269,17 @@ Variable<T> transpose(const Variable<T>& x, const std::vector<std::ptrdiff_t>& a
 
 template <class T>
 Variable<T> slice(const Variable<T>& x, std::ptrdiff_t axis, std::size_t begin, std::size_t end) {
-  return apply<T>(std::make_unique<Slice<T>>(axis, begin, end, false), {x});
+  return apply<T>(std::make_unique<Slice<T>>(axis, begin, end), {x});
 }
 
 template <class T>
-Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::size_t index) {
-  return apply<T>(std::make_unique<Slice<T>>(axis, index, index + 1, true), {x});
+Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t index) {
+  return apply<T>(std::make_unique<Slice<T>>(axis, index), {x});
+}
+
+template <class T>
+Variable<T> Variable<T>::operator[](std::ptrdiff_t index) const {
+  return select(*this, 0, index);
 }
 
 template <class T>
@@ -287,13 +297,14 @@ Variable<T> take(const Variable<T>& x, std::ptrdiff_t axis, const Ids& indices) 
   return apply<T>(std::make_unique<Take<T>>(false, axis, indices), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                    \
-  template decltype(reshape<T>) reshape<T>;     \
-  template decltype(transpose<T>) transpose<T>; \
-  template decltype(slice<T>) slice<T>;         \
-  template decltype(select<T>) select<T>;       \
-  template decltype(concat<T>) concat<T>;       \
-  template decltype(embedding<T>) embedding<T>; \
+#define XGRAD_INSTANTIATE(T)                                          \
+  template decltype(reshape<T>) reshape<T>;                           \
+  template decltype(transpose<T>) transpose<T>;                       \
+  template decltype(slice<T>) slice<T>;                               \
+  template decltype(select<T>) select<T>;                             \
+  template Variable<T> Variable<T>::operator[](std::ptrdiff_t) const; \
+  template decltype(concat<T>) concat<T>;                             \
+  template decltype(embedding<T>) embedding<T>;                       \
   template decltype(take<T>) take<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

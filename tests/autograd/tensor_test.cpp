@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/tensor.hpp>
@@ -27,6 +28,25 @@ TEST(Tensor, IsMadeFilledAndCast) {
   const Tensor<float> narrow = cast<float>(tensor({3}, {0.1, -1e300, 2}));
   EXPECT_TRUE(
       same_bits(narrow, tensor<float>({3}, {0.1f, -std::numeric_limits<float>::infinity(), 2})));
+}
+
+template <class X>
+std::string printed(const X& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+TEST(Tensor, IsPrintedAsXtensorDoes) {
+  EXPECT_EQ(printed(tensor({2, 2}, {1, 2.5, -3, 4})), "{{ 1. ,  2.5},\n {-3. ,  4. }}");
+  EXPECT_EQ(printed(tensor({2}, {1, std::numeric_limits<double>::quiet_NaN()})), "{ 1., nan}");
+  EXPECT_EQ(printed(tensor({}, {7})), " 7.");
+  EXPECT_EQ(printed(zeros<float>({0, 3})), "{}");
+  EXPECT_EQ(printed(full<std::int32_t>({3}, 5)), "{5, 5, 5}");
+  EXPECT_EQ(printed(full<std::uint8_t>({2}, 1)), "{1, 1}");
+  const std::string large = printed(ones<double>({100, 100}));
+  EXPECT_LT(large.size(), 400u);
+  EXPECT_NE(large.find("..., "), large.npos);
 }
 
 TEST(Tensor, StandsOnCacheLines) {

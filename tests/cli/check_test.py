@@ -1,6 +1,7 @@
 """What `xgrad check` judges, shows and leaves."""
 
 import os
+import shutil
 
 from command import CommandTest, signal, unittest
 
@@ -54,6 +55,42 @@ class Check(CommandTest):
             self.assertRegex(verdicts[-1], rf"^expect  trained within {most} seconds: \d+\.\d  {end}$")
             verdicts = [line for line in self.xgrad("train", "quick.toml").stdout.splitlines() if line.startswith("expect")]
             self.assertEqual(len(verdicts), 1)
+
+    def test_several_at_once_say_what_they_say_one_by_one(self):
+        self.write("a|b.toml", (self.folder / "modest.toml").read_text())
+        configs, said = ("proud.toml", "broken.toml", "a|b.toml", "modest.toml"), []
+        for jobs in (1, 3):
+            done = self.xgrad("check", *configs, "--jobs", jobs, "--seeds", 2, "--table", f"{jobs}.md", "train.evaluate_every=30", exit_code=5)
+            self.assertRegex(done.stderr, r"xgrad: step \d+: the (loss|gradient norm) is")
+            shutil.rmtree(self.folder / "runs")
+            shown, heads, table = done.stdout.partition("\nconfig ")
+            self.assertTrue(heads)
+            rows = [line.split(" | ") for line in (self.folder / f"{jobs}.md").read_text().splitlines()]
+            self.assertEqual(rows[0][12], "seconds")
+            said.append((shown, [row[:12] + row[13:] for row in rows], len(table.splitlines())))
+        self.assertEqual(said[0], said[1])
+        self.assertEqual([row[0] for row in said[1][1][2:]], ["| proud", "| broken", "| a\\|b", "| modest"])
+        self.assertTrue(said[0][0].startswith("proud.toml, seed 1\n"))
+
+    def test_several_at_once_judge_no_seconds(self):
+        for name in ("quick.toml", "fast.toml"):
+            self.write(name, (self.folder / "modest.toml").read_text() + "seconds = 1e-06\n")
+        done = self.xgrad("check", "quick.toml", "fast.toml", "--jobs", 2)
+        self.assertNotIn("trained within", done.stdout)
+        self.assertRegex(done.stdout.splitlines()[-3], " seconds +claims$")
+        self.assertRegex(done.stdout.splitlines()[-1], r"^fast .* \d+\.\d +hold$")
+
+    def test_who_stops_several_stops_them_all(self):
+        for name in ("long.toml", "longer.toml"):
+            self.write(name, (self.folder / "small.toml").read_text().replace("steps = 60", "steps = 100000"))
+        process = self.start("check", "long.toml", "longer.toml", "modest.toml", "--jobs", 2)
+        self.wait_for_checkpoint(process, "runs/long")
+        self.wait_for_checkpoint(process, "runs/longer")
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(self.left_running(), [])
+        self.assertFalse((self.folder / "runs/modest").exists())
 
     def test_a_table_that_cannot_be_written(self):
         done = self.xgrad("check", "modest.toml", "--table", "missing/results.md", exit_code=6)

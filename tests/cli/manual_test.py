@@ -10,8 +10,7 @@ from command import CommandTest, subprocess, unittest
 class Manual(CommandTest):
     def commands(self):
         """{command: its long options}, as --help shows them."""
-        listed = self.xgrad("--help").stdout.split("Subcommands:")[1]
-        names = re.findall(r"(?m)^  (\S+)  ", listed)
+        names = re.findall(r"(?m)^  ([a-z][\w-]*)  ", self.xgrad("--help").stdout)
         self.assertGreater(len(names), 15)
         return {name: set(re.findall(r"--[a-z][\w-]*", self.xgrad(name, "--help").stdout)) for name in names}
 
@@ -25,6 +24,18 @@ class Manual(CommandTest):
             done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.xgrad("man").stdout, text=True,
                                   capture_output=True)
             self.assertEqual(done.stderr, "")
+
+    def test_commands_stand_under_five_headings(self):
+        """The same in --help and in the manual page."""
+        heads = ["Train", "Look inside", "Use a trained model", "Check", "Get help"]
+        text, page = self.xgrad("--help").stdout, self.xgrad("man").stdout.replace("\\-", "-")
+        told = {}
+        for head, lines in re.findall(r"(?m)^([A-Z].*):\n((?:  [a-z].*\n(?:   .*\n)*)+)", text):
+            told[head] = re.findall(r"(?m)^  ([a-z][\w-]*)  ", lines)
+        self.assertEqual(list(told), heads)
+        printed = {head: re.findall(r"(?m)^\.SS (.*)$", lines) for head, lines in re.findall(r'(?s)\.SH "(.*?)"\n(.*?)(?=\.SH )', page)}
+        self.assertEqual(printed, told)
+        self.assertLessEqual({"train", "resume", "check", "sweep"}, set(told["Train"]))
 
     def test_everything_has_help_and_a_name_of_its_own(self):
         sections = re.findall(r"(?s)\.SS (.*?)\n(.*?)(?=\.S[SH] )", self.xgrad("man").stdout)

@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from command import XGRAD, CommandTest, subprocess, unittest
+from command import XGRAD, CommandTest, signal, subprocess, unittest
 
 
 class Use(CommandTest):
@@ -73,6 +73,28 @@ class Use(CommandTest):
                 done = subprocess.run([XGRAD, *words], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 6, done.stderr)
                 self.assertIn("No space left", done.stderr)
+
+    def test_nobody_reads_the_results(self):
+        """As after `| head -1`: ends as quietly as what the signal ends."""
+        reader, pipe = os.pipe()
+        os.close(reader)
+        self.addCleanup(os.close, pipe)
+        before = self.final("run")
+        for words in (["inspect", "run"], ["summary", "small.toml"], ["tasks"], ["config"], ["--help"], ["check", "--help"], ["man"],
+                      ["predict", "run"], ["eval", "run"], ["check", "small.toml", "-q"]):
+            done = subprocess.run([XGRAD, *words], cwd=self.folder, stdout=pipe, stderr=subprocess.PIPE, text=True, input="1 2 3\n")
+            self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, ""), words)
+        self.assertEqual(self.final("run"), before)
+        self.assertIn("ok", self.xgrad("verify", "runs/small").stdout)
+        done = subprocess.run([XGRAD, "inspect", "nowhere"], cwd=self.folder, stdout=pipe, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 6)  # another error is still told
+        self.assertIn("nowhere", done.stderr)
+
+    def test_weights_without_a_config(self):
+        self.xgrad("export", "run", "--to", "safetensors", "--out", "w.safetensors")
+        for command in ("predict", "eval"):
+            done = self.xgrad(command, "w.safetensors", exit_code=4)
+            self.assertIn("`xgrad import` makes one of a config and weights of another program", done.stderr)
 
     def test_gradcheck(self):
         out = self.xgrad("gradcheck", "small.toml").stdout

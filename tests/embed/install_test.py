@@ -184,6 +184,10 @@ class Install(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             self.assertEqual("".join(pool.map(complaints, alone)), "")
 
+    def test_the_command_links_hdf5_statically_where_that_works(self):
+        works = "XGRAD_HDF5_STATIC_LINKS:INTERNAL=1" in (BUILD / "CMakeCache.txt").read_text()
+        self.assertEqual("libhdf5" in call("ldd", self.prefix / "bin" / "xgrad").stdout, not works)
+
     def test_tool_runs(self):
         run = call(self.prefix / "bin" / "xgrad", "--version")
         self.assertRegex(run.stdout, r"^\d+\.\d+\.\d+\n$")

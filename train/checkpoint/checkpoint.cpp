@@ -238,6 +238,10 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
       directory = fs::proximate(run).string();
     }
   }
+  check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
+                         ": holds weights without a config; give a run directory or one of its "
+                         "checkpoints, or add a config to the weights with `xgrad import --from "
+                         "hdf5 --config CONFIG --out NEW.h5`");
   auto config = parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
   follow_own_data(config, directory, overrides);
   return {directory, saved.file, std::move(saved), std::move(config)};

@@ -227,7 +227,9 @@ constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a se
       "without xgrad's seal at its end (programs that open it for writing cut the seal off)");
   check<CheckpointError>(size >= kSealSize, "too short for a checkpoint: ", size,
                          " bytes, and a seal alone has ", kSealSize);
-  detail::fail<CheckpointError>("not a checkpoint of xgrad: neither an HDF5 file nor sealed");
+  detail::fail<CheckpointError>(
+      "not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes one of a "
+      "config and weights of another program");
 }
 
 /// Checks the seal by the first and last kSealSize bytes of a file, or by all if it has fewer.

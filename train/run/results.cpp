@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 
 #include <xgrad/text/amounts.hpp>
 #include <xgrad/text/columns.hpp>
@@ -69,6 +70,7 @@ static std::string verdict(const ConfigResult& result) {
 }
 
 static Row row(const ConfigResult& result) {
+  if (!result.cells.empty()) return result.cells;
   const std::vector<Outcome>& outcomes = result.outcomes;
   Row cells(kHeads.size());
   cells.front() = result.name;
@@ -114,12 +116,35 @@ Interval student_interval(const std::vector<double>& values) {
 
 std::string results_markdown(const std::vector<ConfigResult>& results) {
   std::string text;
-  for (const Row& cells : table(results)) {
+  for (Row& cells : table(results)) {
     const bool heads = text.empty();
+    for (std::string& cell : cells) {  // a bar in a cell would end it
+      for (std::size_t at = 0; (at = cell.find('|', at)) != cell.npos; at += 2) {
+        cell.insert(at, "\\");
+      }
+    }
     text += "| " + joined(cells, " | ") + " |\n";
     if (heads) text += "|" + joined(Row(cells.size(), "---"), "|") + "|\n";
   }
   return text;
+}
+
+std::vector<std::string> parse_row(const std::string& markdown) {
+  std::istringstream lines(markdown);
+  std::string line;
+  for (int i = 0; i < 3; ++i) {  // the row is below the heads and the rule
+    if (!std::getline(lines, line)) return {};
+  }
+  Row cells(1);
+  for (std::size_t at = 2; at + 2 < line.size(); ++at) {
+    if (line.compare(at, 3, " | ") == 0) {
+      cells.emplace_back();
+      at += 2;
+    } else if (line.compare(at, 2, "\\|") != 0) {
+      cells.back() += line[at];
+    }
+  }
+  return cells;
 }
 
 std::string results_text(const std::vector<ConfigResult>& results) {

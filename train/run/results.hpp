@@ -16,6 +16,8 @@ struct ConfigResult {
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
+  /// Its row of the table if another process has trained it; empty: to be made of the rest.
+  std::vector<std::string> cells = {};
 
   /// Whether all runs completed and all claims are true.
   bool holds() const { return failure.empty() && std::ranges::all_of(outcomes, &Outcome::holds); }
@@ -36,6 +38,8 @@ inline constexpr std::size_t kMostSeeds = 10;
 /// accuracies of rules without a model, parameters, steps, seconds, and whether the claims hold. ±
 /// is the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
+/// Returns the cells of the only row of that table; empty if it has none.
+std::vector<std::string> parse_row(const std::string& markdown);
 /// Returns the same table as text in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);
 

@@ -1,7 +1,6 @@
 #include <xgrad/train/sweep/plan.hpp>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -200,24 +199,6 @@ std::optional<detail::Descriptor> claim(const std::string& log) {
   detail::Descriptor file = folder.open(name, O_WRONLY | O_CREAT);
   folder.check_single(name);
   return file.lock(log) ? std::optional(std::move(file)) : std::nullopt;
-}
-
-pid_t start(const std::string& program, std::vector<std::string> words,
-            const detail::Descriptor& file, const std::string& log) {
-  words.insert(words.begin(), "xgrad");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, file, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &files, nullptr, pointers.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  check<IoError>(error == 0, log, ": cannot start a run: ", std::strerror(error));
-  return pid;
 }
 
 std::optional<RunHistory> history_of(const std::string& directory) {

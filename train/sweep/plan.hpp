@@ -71,10 +71,6 @@ std::string local_locks_option(std::string_view mounts, std::string_view device)
 /// when this descriptor and the copies that a child inherits are closed: it ends with the run.
 std::optional<detail::Descriptor> claim(const std::string& log);
 
-/// Starts a program with its output in `file`, that of `log`, which it locks too. Throws IoError.
-pid_t start(const std::string& program, std::vector<std::string> words,
-            const detail::Descriptor& file, const std::string& log);
-
 /// The history of a run; nothing if it has not begun.
 std::optional<RunHistory> history_of(const std::string& directory);
 

@@ -1,15 +1,12 @@
 #include <xgrad/train/sweep/sweep.hpp>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -29,6 +26,7 @@
 #include <xgrad/train/run/results.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/sweep/plan.hpp>
+#include <xgrad/train/sweep/processes.hpp>
 
 namespace xgrad {
 
@@ -99,15 +97,6 @@ class Sweep {
         plan_(plan_sweep(options)),
         trials_(plan_.trials),
         console_(options.quiet, "") {}
-
-  // Ends processes that an exception leaves running.
-  ~Sweep() {
-    for (const auto& [pid, directory] : running_) ::kill(pid, SIGTERM);
-    for (const auto& [pid, directory] : running_) {
-      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-    }
-  }
-  Sweep(const Sweep&) = delete;
 
   // With halving, trains in rounds of fewer settings and more steps.
   SweepEnd run() {
@@ -192,20 +181,19 @@ class Sweep {
     const Clock::time_point begin = Clock::now();
     Clock::time_point ask = begin;
     Console::Runs line{.total = left_.size()};
-    while (!running_.empty() || (signal == 0 && !left_.empty())) {
+    while (running_.size() > 0 || (signal == 0 && !left_.empty())) {
       if (signal == 0) {
         signal = signals.stop();
         if (signal == 0 && options_.stop && options_.stop()) signal = SIGTERM;
-        for (const auto& [pid, directory] : running_) {
-          if (signal != 0) ::kill(pid, signal);
-        }
+        if (signal != 0) running_.signal(signal);
       }
       if (signal == 0 && running_.size() < parallel && Clock::now() >= ask) {
         if (start_next(std::max<std::size_t>(1, cores / parallel))) continue;
         ask = Clock::now() + kWait;
       }
-      if (const auto ended = reap()) {
-        const auto history = history_of(*ended);
+      if (const auto ended = running_.reap()) {
+        ended_.push_back(*ended);
+        const auto history = history_of(ended->first);
         const auto loss = history ? number_of(*history, "validation", "loss") : std::nullopt;
         if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
         continue;
@@ -246,27 +234,10 @@ class Sweep {
         words.push_back("run.dir=" + to_literal(directory));
         words.push_back("train.threads=" + std::to_string(threads));
       }
-      const std::string program = options_.program.empty() ? "/proc/self/exe" : options_.program;
-      running_[start(program, words, *file, log)] = directory;
+      running_.start(directory, options_.program, words, *file);
       return true;
     }
     return false;
-  }
-
-  // Takes note of a process that has ended. Returns the directory of its run; nothing if there is
-  // none.
-  std::optional<std::string> reap() {
-    for (const auto& [pid, directory] : running_) {
-      int status = 0;
-      const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-      check<IoError>(ended >= 0, "cannot wait for a run: ", std::strerror(errno));
-      if (ended == 0) continue;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      ended_.emplace_back(directory, code);
-      running_.erase(pid);
-      return ended_.back().first;
-    }
-    return std::nullopt;
   }
 
   // Reads the results of a round, which other workers may have done too.
@@ -368,10 +339,10 @@ class Sweep {
   SweepPlan plan_;
   std::vector<Trial>& trials_;
   Console console_;
-  bool good_ = true;                      // whether every run so far succeeded
-  std::vector<SweptRun> runs_;            // of every round so far
-  std::vector<SweptRun> left_;            // of this round, neither done nor started here
-  std::map<pid_t, std::string> running_;  // directories of runs
+  bool good_ = true;            // whether every run so far succeeded
+  std::vector<SweptRun> runs_;  // of every round so far
+  std::vector<SweptRun> left_;  // of this round, neither done nor started here
+  Processes running_;           // by the directories of their runs
   std::vector<std::pair<std::string, int>>
       ended_;                         // in this round, with exit codes; 128 + n after signal n
   std::map<std::string, int> codes_;  // exit codes of runs that failed here, by their directories

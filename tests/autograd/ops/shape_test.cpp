@@ -106,6 +106,31 @@ TEST(Select, DropsTheAxis) {
                                       "select: there is no axis 3 in shape (2, 3, 2)"));
 }
 
+TEST(Select, CountsNegativeIndicesFromTheEnd) {
+  const auto x = counting({2, 3, 2});
+  EXPECT_EQ(select(x, 1, -1).value(), select(x, 1, 2).value());
+  EXPECT_EQ(select(x, 1, -3).value(), select(x, 1, 0).value());
+  for (const std::ptrdiff_t index : {-4, 3}) {
+    EXPECT_TRUE(throws_with<ShapeError>([&] { select(x, 1, index); },
+                                        "select: axis 1 of shape (2, 3, 2): expected an index from "
+                                        "-3 to 2, got " +
+                                            std::to_string(index)));
+  }
+}
+
+TEST(Select, IsTheBracketsOfTheFirstAxis) {
+  const auto x = counting({3, 2});
+  EXPECT_EQ(x[0].value(), select(x, 0, 0).value());
+  EXPECT_EQ(x[-1].value(), select(x, 0, 2).value());
+  EXPECT_EQ(x[2][-1].item(), 5);
+  x[1][0].backward();
+  EXPECT_TENSOR_NEAR(x.grad(), tensor({3, 2}, {0., 0., 1., 0., 0., 0.}), 0);
+  EXPECT_TRUE(
+      throws_with<ShapeError>([&] { x[3]; }, "shape (3, 2): expected an index from -3 to 2"));
+  EXPECT_TRUE(
+      throws_with<ShapeError>([&] { x[0][0][0]; }, "select: there is no axis 0 in shape ()"));
+}
+
 TEST(Concat, JoinsAlongAnyAxis) {
   const auto a = counting({2, 1}), b = counting({2, 2});
   EXPECT_TENSOR_NEAR(concat<double>({a, b}, 1).value(), tensor({2, 3}, {0., 0., 1., 1., 2., 3.}),

@@ -1,5 +1,6 @@
 // Files of the user's own, from the run that trains on them to whatever goes on from it.
 #include <gtest/gtest.h>
+#include <support/checkpoints.hpp>
 #include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
@@ -63,6 +64,18 @@ TEST(DataFiles, ATrainedModelIsScoredOnOthers) {
   };
   EXPECT_EQ(size({}), 2);
   EXPECT_EQ(size({"task.test=" + other}), 3);
+}
+
+TEST(FindRun, RefusesWeightsWithoutAConfig) {
+  const TemporaryDirectory folder;
+  Checkpoint weights = test::small_checkpoint();
+  weights.config.clear();
+  const std::string file = folder.write("bare.h5", to_hdf5(weights));
+  EXPECT_EQ(message_of<CheckpointError>([&] { find_run(file); }),
+            file +
+                ": holds weights without a config; give a run directory or one of its "
+                "checkpoints, or add a config to the weights with `xgrad import --from hdf5 "
+                "--config CONFIG --out NEW.h5`");
 }
 
 TEST(DataFiles, ARunOnLargeNumbersGoesOn) {

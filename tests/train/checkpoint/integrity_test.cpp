@@ -109,8 +109,10 @@ TEST(CheckpointIntegrity, RefusalsSayWhatIsWrong) {
   EXPECT_EQ(refusal(""), "a.h5: is empty, 0 bytes");
   EXPECT_EQ(refusal("hello"),
             "a.h5: too short for a checkpoint: 5 bytes, and a seal alone has 512");
-  EXPECT_EQ(refusal(std::string(4096, 'x')),
-            "a.h5: not a checkpoint of xgrad: neither an HDF5 file nor sealed");
+  EXPECT_EQ(
+      refusal(std::string(4096, 'x')),
+      "a.h5: not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes "
+      "one of a config and weights of another program");
 }
 
 TEST(CheckpointIntegrity, C5_WhatIsNoFileIsRefused) {
@@ -151,7 +153,8 @@ TEST(CheckpointIntegrity, C5_WhatHasNoSealIsRefusedUnread) {
     EXPECT_EQ(find_damage(path), why);
     return why.substr(path.size());
   };
-  EXPECT_EQ(refusal("", ""), ": not a checkpoint of xgrad: neither an HDF5 file nor sealed");
+  EXPECT_TRUE(
+      refusal("", "").starts_with(": not a checkpoint of xgrad: neither an HDF5 file nor sealed;"));
   EXPECT_TRUE(refusal(good, "").starts_with(": changed since xgrad wrote it, cut short"));
   const std::string seal = good.substr(good.size() - kSealSize);
   EXPECT_EQ(refusal("", seal), ": damaged: the seal is for " +

@@ -110,6 +110,18 @@ TEST(Results, ClaimsHoldForEverySeedOrNot) {
   EXPECT_NE(results_markdown({one}).find("| hold for 1 of 2 seeds |"), std::string::npos);
 }
 
+TEST(Results, ARowIsReadBack) {
+  const ConfigResult made{"a | b|", "step 7: the loss|is \\| nan", {outcome(0.95)}, {}};
+  ConfigResult read;
+  read.cells = parse_row(results_markdown({made}));
+  EXPECT_EQ(read.cells.front(), "a | b|");
+  EXPECT_EQ(read.cells.back(), "step 7: the loss|is \\| nan");
+  EXPECT_EQ(results_text({read}), results_text({made}));
+  EXPECT_EQ(results_markdown({read}), results_markdown({made}));
+  EXPECT_TRUE(parse_row(results_markdown({})).empty());
+  EXPECT_TRUE(parse_row("").empty());
+}
+
 TEST(Results, WhatEndedEarlySaysWhy) {
   const ConfigResult result{"a", "step 7: the loss is nan", {}, {}};
   EXPECT_FALSE(result.holds());

@@ -1,0 +1,55 @@
+// ClaimedLeaves: the leaves that a backward() adds to, which no other thread may add to meanwhile.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/op.hpp>
+
+namespace xgrad::detail {
+
+/// A number of this thread, from 1 on.
+inline std::uint32_t thread_number() {
+  static std::atomic<std::uint32_t> newest{0};
+  thread_local const std::uint32_t number = ++newest;
+  return number;
+}
+
+/// Marks leaves as those of this thread, until its destruction. A backward() that runs inside of
+/// another one, on the same thread, may use leaves of the outer one.
+template <class T>
+class ClaimedLeaves {
+ public:
+  ClaimedLeaves() = default;
+  ~ClaimedLeaves() {
+    for (const auto& leaf : leaves_) leaf->thread.store(0, std::memory_order_release);
+  }
+  ClaimedLeaves(const ClaimedLeaves&) = delete;
+  ClaimedLeaves& operator=(const ClaimedLeaves&) = delete;
+
+  /// Claims a leaf, unless this thread has it. Throws GradientError when another thread has it.
+  void add(const std::shared_ptr<Node<T>>& leaf) {
+    std::uint32_t owner = leaf->thread.load(std::memory_order_relaxed);
+    if (owner == thread_number()) return;
+    leaves_.push_back(leaf);  // first, since it may throw
+    owner = 0;
+    if (leaf->thread.compare_exchange_strong(owner, thread_number(), std::memory_order_acquire)) {
+      return;
+    }
+    leaves_.pop_back();
+    fail<GradientError>(
+        "backward: another thread's backward adds to the gradient of the leaf of "
+        "shape ",
+        leaf->shape,
+        ", and terms would be lost; let the threads take turns, or give each "
+        "leaves of its own");
+  }
+
+ private:
+  std::vector<std::shared_ptr<Node<T>>> leaves_;
+};
+
+}  // namespace xgrad::detail

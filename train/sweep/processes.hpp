@@ -1,0 +1,40 @@
+// Processes: runs of a program, several at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/storage/disk/descriptor.hpp>
+
+namespace xgrad {
+
+/// Processes of the `xgrad` command, each with a name. The destructor ends those that still run.
+class Processes {
+ public:
+  Processes() = default;
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  /// Starts `program`, or this one if that is empty, with its output in `log`. Throws IoError.
+  void start(const std::string& name, const std::string& program, std::vector<std::string> words,
+             const detail::Descriptor& log);
+  /// Sends a signal to all.
+  void signal(int number) const;
+  /// Name and exit code of one that has ended, 128 + n after signal n; nothing if none has. Throws
+  /// IoError.
+  std::optional<std::pair<std::string, int>> reap();
+  /// The number of those that run.
+  std::size_t size() const { return running_.size(); }
+
+ private:
+  std::map<pid_t, std::string> running_;
+};
+
+}  // namespace xgrad
