@@ -91,7 +91,8 @@ TEST(BestStep, IsTheSameAfterAStopAnywhere) {
 // The validations after the last save are forgotten with the steps that they followed.
 TEST(BestStep, GoesBackWithTheRun) {
   Trainer<float> trainer(
-      test::planted_config({"train.on_spike=rollback", "train.evaluate_every=2"}));
+      test::planted_config({"train.on_spike=rollback", "train.evaluate_every=1",
+                            "train.save_every=12", "optim.lr=3", "schedule.warmup=12"}));
   struct Back final : TrainerHooks {
     explicit Back(test::Planter& planter) : planter(planter) {}
     void on_step(const StepReport& report) override { planter.armed = report.step == 6 && !fell; }
