@@ -19,8 +19,8 @@ namespace xgrad::commands {
 namespace {
 
 using Names = std::vector<std::string>;
-struct AttentionArguments {
-  std::string run, out;
+struct AttentionArguments : RunArguments {
+  std::string out;
   std::size_t examples = 1000, maps = 16;
   std::optional<std::string> text, silence, outputs;
 };
@@ -36,9 +36,8 @@ Names token_names(const Example& example, const TaskShape& shape, std::size_t ro
   return names;
 }
 
-// Names the rows and columns of a map of an example: its queries and keys; empty if they are
-// unknown. In a decoder, a row is the output that the model predicts there. In its self-attention,
-// a column is the output that it reads there, after "[begin]".
+// Names the queries and keys of a map, its rows and columns; empty if unknown. In a decoder, a row
+// is the output predicted there; in its self-attention, a column is one read there, after [begin].
 std::pair<Names, Names> map_names(const AttentionMap& map, const Example& example,
                                   const TaskShape& shape) {
   const auto inputs = token_names(example, shape, map.probabilities.shape()[3]);
@@ -109,7 +108,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 
 int attention(const AttentionArguments& a) {
   if (!a.out.empty()) check_new(a.out);
-  const FoundRun source = find_run(a.run);
+  const FoundRun source = a.find();
   return load_model(source)->visit([&](const auto& loaded) {
     if (a.text) return show_line(loaded, a);
     const auto all = loaded.task->dataset(Split::test);
@@ -117,9 +116,8 @@ int attention(const AttentionArguments& a) {
     const Objective objective = make_objective(source.config.train, loaded.shape);
     const Pass pass{test, loaded.shape, source.config.train.batch};
     if (a.silence) {
-      const std::vector<Head> heads = parse_heads(*a.silence);
-      fmt::print("{}",
-                 to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective, heads)));
+      fmt::print("{}", to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective,
+                                             parse_heads(*a.silence))));
       return 0;
     }
     const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, pass, objective);
@@ -141,8 +139,8 @@ Names position_names(const Example& from, const Example& to, const TaskShape& sh
   return names;
 }
 
-struct PatchArguments {
-  std::string run, from, to, site = "*residual_*", out;
+struct PatchArguments : RunArguments {
+  std::string from, to, site = "*residual_*", out;
 };
 
 template <class T>
@@ -176,7 +174,8 @@ Command attention_command() {
        {"--silence",
         "measure the model without these heads together, as 0.1,1.3: head 1 of layer 0 "
         "and head 3 of layer 1, both counted from 0",
-        &a->silence, Rules{.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}}},
+        &a->silence, Rules{.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}},
+       last_option(*a)},
       [a] { return attention(*a); });
 }
 
@@ -190,10 +189,11 @@ Command patch_command() {
        {"--site",
         "names of the activations, as `xgrad summary` lists them; * and ? match any characters",
         &a->site, Rules{.value = "PATTERN"}},
-       {"--out", "new SVG file for a picture of the table", &a->out, kNewPath}},
+       {"--out", "new SVG file for a picture of the table", &a->out, kNewPath},
+       last_option(*a)},
       [a] {
         if (!a->out.empty()) check_new(a->out);
-        return load_model(find_run(a->run))->visit([&](const auto& x) { return patch(*a, x); });
+        return load_model(a->find())->visit([&](const auto& x) { return patch(*a, x); });
       });
 }
 

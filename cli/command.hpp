@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
@@ -63,6 +64,20 @@ struct ConfigArguments {
 
   Config load() const;  ///< loads the config, and lets this process use train.threads threads
 };
+
+/// The arguments of a command that loads the model of a run.
+struct RunArguments {
+  std::string run;
+  bool last = false;
+  Take take() const { return last ? Take::last : Take::model; }
+  FoundRun find(const std::vector<std::string>& overrides = {}) const {
+    return find_run(run, overrides, take());
+  }
+};
+/// Its option --last.
+inline Option last_option(RunArguments& a) {
+  return {"--last", "take the last checkpoint of a run, not the best (train.keep_best)", &a.last};
+}
 
 // Help of options that several commands have.
 inline constexpr const char* kConfig = "a TOML file";

@@ -200,8 +200,12 @@ std::string unknown_text(std::size_t unknown, std::size_t tokens) {
 int report(const Outcome& outcome, bool json) {
   if (outcome.signal != 0) return 128 + outcome.signal;
   if (json) {
-    fmt::print("{}\n", to_json(metrics_row(outcome.result.steps, "test", outcome.result.test)));
+    fmt::print("{}\n", to_json(metrics_row(outcome.result.best.value_or(outcome.result.steps),
+                                           "test", outcome.result.test)));
     return 0;
+  }
+  if (const auto best = outcome.result.best) {
+    fmt::print("best    step {} of {}\n", *best, outcome.result.steps);
   }
   fmt::print("test    {}\n", summary(outcome.result.test));
   fmt::print("hash    {}\n", outcome.result.hash);

@@ -27,8 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
-  std::string run, split = "test", lengths, beside, out;
+struct Arguments : RunArguments {
+  std::string split = "test", lengths, beside, out;
   std::vector<std::string> overrides;
   bool json = false;
 };
@@ -176,7 +176,7 @@ int eval_lengths(const Arguments& a) {
   std::vector<std::pair<std::string, std::vector<LengthScore>>> curves;
   for (const std::string& name : {a.run, a.beside}) {
     if (name.empty()) continue;
-    const FoundRun source = find_run(name, a.overrides);
+    const FoundRun source = find_run(name, a.overrides, a.take());
     const std::vector<LengthScore> scores =
         score_lengths(source, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
@@ -196,7 +196,7 @@ int eval_lengths(const Arguments& a) {
 
 int eval(const Arguments& a) {
   if (!a.lengths.empty()) return eval_lengths(a);
-  const FoundRun source = find_run(a.run, a.overrides);
+  const FoundRun source = a.find(a.overrides);
   const Split split = split_of(a.split);
   Console console(/*quiet=*/false, "");
   const WatchProgress watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
@@ -244,6 +244,7 @@ Command eval_command() {
         Rules{.needs = {"--lengths"}}},
        {"--out", "new SVG file for the curve over the lengths", &a->out,
         Rules{.new_path = true, .needs = {"--lengths"}}},
+       last_option(*a),
        {"--json", kJson, &a->json}},
       [a] { return eval(*a); }, /*on_all_ranks=*/true);
 }

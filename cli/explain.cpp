@@ -9,8 +9,8 @@
 namespace xgrad::commands {
 
 Command explain_command() {
-  struct Arguments {
-    std::string run, out;
+  struct Arguments : RunArguments {
+    std::string out;
     std::size_t every = 0;
   };
   const auto a = std::make_shared<Arguments>();
@@ -19,11 +19,12 @@ Command explain_command() {
       {{"run", kRun, &a->run, kRequired},
        {"--out", "the new HTML file", &a->out, Rules{.required = true, .new_path = true}},
        {"--every",
-        "show the newest checkpoint and each EVERY-th before it; default: as many as fit in 8 MB",
-        &a->every, kPositive}},
+        "show this checkpoint and each EVERY-th before it; default: as many as fit in 8 MB",
+        &a->every, kPositive},
+       last_option(*a)},
       [a] {
         check_new(a->out);
-        const Explanation page = explain_html(a->run, a->every);
+        const Explanation page = explain_html(a->run, a->every, a->take());
         publish_file(a->out, page.html);
         fmt::print("{}: {} bytes, with the weights at the steps {}\n", a->out,
                    grouped(page.html.size()), fmt::join(page.steps, ", "));

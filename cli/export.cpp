@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct ExportArguments {
-  std::string run, to, out, naming = "torch";
+struct ExportArguments : RunArguments {
+  std::string to, out, naming = "torch";
   bool raw = false;
 };
 
@@ -188,7 +188,7 @@ void publish_all(const Files& files, const fs::path& out) {
 int export_weights(const ExportArguments& a) {
   xgrad::check<ConfigError>(a.naming == "torch" || a.to == "safetensors", "--naming ", a.naming,
                             " needs --to safetensors, not ", a.to);
-  FoundRun source = find_run(a.run);
+  FoundRun source = a.find();
   source.checkpoint = weights_of(source.checkpoint, a.raw);
   const Files files = files_of(source, a.to, a.naming);
   publish_all(files, a.out);
@@ -231,8 +231,9 @@ Command export_command() {
        {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
         &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
-        "with train.ema or train.swa_start: the weights of the last step, not their average",
-        &a->raw}},
+        "with train.ema or train.swa_start: the weights of the step itself, not their average",
+        &a->raw},
+       last_option(*a)},
       [a] { return export_weights(*a); });
 }
 

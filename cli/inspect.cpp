@@ -39,7 +39,7 @@ void print_tensor(const std::string& name, const Tensor<T>& x) {
 }
 
 int inspect(const std::string& run, bool only_config, bool only_hash) {
-  const FoundRun source = find_run(run);
+  const FoundRun source = find_run(run, {}, Take::last);
   const Checkpoint& checkpoint = source.checkpoint;
   const std::string hash = only_config ? "" : state_hash(checkpoint);
   if (only_config || only_hash) {

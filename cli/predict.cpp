@@ -24,8 +24,8 @@ namespace xgrad::commands {
 
 namespace {
 
-struct PredictArguments {
-  std::string run, format = "text", precision;
+struct PredictArguments : RunArguments {
+  std::string format = "text", precision;
   bool logits = false, keep_going = false;
   std::size_t beam = 0;
   double length_penalty = 0;
@@ -147,8 +147,8 @@ std::string logits_text(const Prediction& prediction) {
 int predict(const PredictArguments& a) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(
-      a.run, a.beam > 0 ? std::optional(BeamOptions{a.beam, a.length_penalty}) : std::nullopt,
-      a.precision);
+      find_run_in(a.precision, a.run, a.take()),
+      a.beam > 0 ? std::optional(BeamOptions{a.beam, a.length_penalty}) : std::nullopt);
   const auto write = a.logits             ? logits_text
                      : a.format == "text" ? prediction_text
                      : a.format == "tsv"  ? prediction_tsv
@@ -219,13 +219,14 @@ Command predict_command() {
         &a->keep_going},
        {"--logits", "print logits instead of labels", &a->logits, Rules{.excludes = {"--format"}}},
        {"--precision", "the arithmetic, as in train.precision; default: that of the run",
-        &a->precision, Rules{.choices = {"float", "bf16", "double"}}}},
+        &a->precision, Rules{.choices = {"float", "bf16", "double"}}},
+       last_option(*a)},
       [a] { return predict(*a); });
 }
 
 Command generate_command() {
-  struct Arguments {
-    std::string run, text;
+  struct Arguments : RunArguments {
+    std::string text;
     double temperature = 1;
     std::size_t seed = 1, length = 1000;
   };
@@ -240,12 +241,13 @@ Command generate_command() {
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
        {"--seed", "seed of the random choices", &a->seed},
        {"--length", "most tokens to add; a text may end before", &a->length,
-        Rules{.range = {{1, 1000000000}}}}},
+        Rules{.range = {{1, 1000000000}}}},
+       last_option(*a)},
       [a] {
         xgrad::check<ConfigError>(std::isfinite(a->temperature) && a->temperature >= 0,
                                   "--temperature: is ", a->temperature,
                                   ", must be finite and at least 0");
-        const TextGenerator generator(a->run);
+        const TextGenerator generator(a->run, a->take());
         const auto say = [](const std::string& text) {  // each token as soon as it is chosen
           fmt::print("{}", text);
           if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");

@@ -368,7 +368,8 @@ Command diff_command() {
       "diff", "Show what differs in two runs or checkpoints",
       {{"first", kRun, &runs->first, kRequired}, {"second", kRun, &runs->second, kRequired}},
       [runs] {
-        const FoundRun a = find_run(runs->first), b = find_run(runs->second);
+        const FoundRun a = find_run(runs->first, {}, Take::last);
+        const FoundRun b = find_run(runs->second, {}, Take::last);
         const std::vector<std::string> lines = differences(a.checkpoint, b.checkpoint);
         fmt::print("- {}\n+ {}\n", a.file, b.file);
         for (const std::string& line : lines) fmt::print("{}\n", line);

@@ -113,8 +113,9 @@ class Model {
   }
 
  public:
-  Model(const std::string& path, const std::string& precision)
-      : source_(find_run_in(precision, path)), predictor_(source_) {}
+  Model(const std::string& path, const std::string& precision, bool last)
+      : source_(find_run_in(precision, path, last ? Take::last : Take::model)),
+        predictor_(source_) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
     const Unlocked unlocked;
@@ -277,7 +278,7 @@ void add_prediction(nb::module_& m) {
 void add_model(nb::module_& m) {
   add_prediction(m);
   nb::class_<Model>(m, "Model")
-      .def(nb::init<std::string, std::string>(), "path"_a, "precision"_a,
+      .def(nb::init<std::string, std::string, bool>(), "path"_a, "precision"_a, "last"_a,
            nb::call_guard<Unlocked>())
       .def_prop_ro("path", [](const Model& self) { return self.source().file; })
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })

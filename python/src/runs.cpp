@@ -144,11 +144,11 @@ void add_runs(nb::module_& m) {
       nb::call_guard<Unlocked>());
   m.def(
       "_explain",
-      [](const std::string& run, std::size_t every) {
+      [](const std::string& run, std::size_t every, bool last) {
         const Unlocked unlocked;
-        return explain_html(run, every).html;
+        return explain_html(run, every, last ? Take::last : Take::model).html;
       },
-      "run"_a, "every"_a);
+      "run"_a, "every"_a, "last"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

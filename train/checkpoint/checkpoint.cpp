@@ -170,6 +170,21 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which) {
                                 few(wrong, "\n  "));
 }
 
+std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
+                                               const Checkpoint& last) try {
+  if (!train.keep_best) return std::nullopt;
+  const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
+  if (step == 0 || step == last.step) return std::nullopt;
+  const std::string name = checkpoint_name(step);
+  check<CheckpointError>(directory.holds(name), directory.path_of(name), ": is missing");
+  return load_checkpoint(directory.path_of(name));
+} catch (const NewerFormatError&) {
+  throw;
+} catch (const CheckpointError& error) {
+  detail::fail<CheckpointError>(error.what(), "\n  it is the best checkpoint of the run ",
+                                "(train.keep_best); --last, in Python last=True, takes the last");
+}
+
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   const std::size_t most = std::max(keep, kFewest);
@@ -218,16 +233,28 @@ void follow_own_data(Config& config, const std::string& directory,
   }
 }
 
-FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
-                  PassOver which) {
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides, Take take) {
   std::string directory;
   SavedCheckpoint saved;
+  const auto config_of_saved = [&] {
+    check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
+                           ": holds weights without a config; give a run directory or one of its "
+                           "checkpoints, or add a config to the weights with `xgrad import --from "
+                           "hdf5 --config CONFIG --out NEW.h5`");
+    return parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
+  };
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
     check_is_run(folder);
     directory = path;
-    saved = latest_checkpoint({folder, "checkpoints"}, which);
+    const Folder checkpoints(folder, "checkpoints");
+    saved = latest_checkpoint(checkpoints,
+                              take == Take::resumed ? PassOver::unsaved : PassOver::damaged);
+    if (take == Take::model) {
+      auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
+      if (best) saved = std::move(*best);
+    }
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
                    ": no such run directory or checkpoint");
@@ -238,11 +265,7 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
       directory = fs::proximate(run).string();
     }
   }
-  check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
-                         ": holds weights without a config; give a run directory or one of its "
-                         "checkpoints, or add a config to the weights with `xgrad import --from "
-                         "hdf5 --config CONFIG --out NEW.h5`");
-  auto config = parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
+  Config config = config_of_saved();
   follow_own_data(config, directory, overrides);
   return {directory, saved.file, std::move(saved), std::move(config)};
 }

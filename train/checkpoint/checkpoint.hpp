@@ -164,6 +164,12 @@ enum class PassOver { damaged, unsaved };
 /// which says what is wrong with a few, if there is none; IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
+/// Loads the checkpoint of the best step until `last`, another one of its run; nothing if `last` is
+/// it, there is none yet, or train.keep_best is off. Throws CheckpointError, which names the file,
+/// if it is missing or load_checkpoint() refuses it; IoError.
+std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
+                                               const Checkpoint& last);
+
 /// Removes old checkpoints from a run's own directory, under its lock, and returns their paths.
 /// Keeps the newest `keep` (at least 2) and that of `best_step`. Counts and removes only files that
 /// the manifest lists. Throws IoError.
@@ -179,7 +185,7 @@ void check_is_run(const Folder& folder);
 /// A run on disk, with one of its checkpoints.
 struct FoundRun {
   std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
-  std::string file;       ///< path of the checkpoint: the named one, or the newest that verifies
+  std::string file;       ///< path of the checkpoint
   Checkpoint checkpoint;  ///< contents of that file
   Config config;          ///< config in the checkpoint, with the overrides
 };
@@ -189,10 +195,13 @@ struct FoundRun {
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// Loads a run directory's newest checkpoint that is not passed over, or the checkpoint at `path`,
-/// and applies the overrides to its config. Throws as latest_checkpoint() and load_checkpoint(),
-/// and ConfigError.
+/// The checkpoint of a run directory to take: best_checkpoint() if there is one, else the last that
+/// is not damaged; the last; or the last that the run saved (PassOver::unsaved), to resume from.
+enum class Take { model, last, resumed };
+
+/// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to
+/// its config. Throws as latest_checkpoint(), best_checkpoint(), load_checkpoint(); ConfigError.
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
-                  PassOver which = PassOver::damaged);
+                  Take take = Take::model);
 
 }  // namespace xgrad

@@ -91,8 +91,8 @@ static Keys run_keys() {
       key("swa_every", &T::swa_every, between(1, kMany),
           "For train.swa_start: steps between the weights that are averaged."),
       key("patience", &T::patience, kCount,
-          "Ends the run after this many evaluations in a row without a better validation loss; 0: "
-          "off."),
+          "Ends the run after this many evaluations in a row without a better train.best_metric; "
+          "0: off."),
       key("on_spike", &T::on_spike, {"stop", "skip", "rollback"},
           "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
           "rollback: return to the last save and continue with the next batches."),
@@ -117,6 +117,13 @@ static Keys run_keys() {
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every."),
       key("keep", &T::keep, between(1, 1048576),
           "Number of newest checkpoints to keep besides the best, at least 2."),
+      key("keep_best", &T::keep_best,
+          "Takes the weights of the best validation as the model of the run, not those of the last "
+          "step: they are scored on the test split, and commands load them unless told --last."),
+      key("best_metric", &T::best_metric,
+          {"loss", "accuracy", "exact_match", "perplexity", "bits_per_character", "bits_per_word",
+           "r2", "mae", "rmse"},
+          "Metric of the validation split that says which step is the best."),
       key("precision", &T::precision, {"float", "double", "bf16"},
           "Arithmetic: float and double compute everything in that type; bf16 is float, but the "
           "operands of matrix products are rounded to bfloat16."),

@@ -165,8 +165,8 @@ std::string name_of(const std::string& path) {
 
 }  // namespace
 
-Explanation explain_html(const std::string& run, std::size_t every) {
-  const FoundRun found = find_run(run);
+Explanation explain_html(const std::string& run, std::size_t every, Take take) {
+  const FoundRun found = find_run(run, {}, take);
   const auto unknown = unknown_settings(found.config, known_to_onnx());
   check<ConfigError>(unknown.empty(), "explain does not know ", joined(unknown));
   const auto task = make_task(found.config, &found.checkpoint);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+
 namespace xgrad {
 
 /// A page and what it holds.
@@ -21,11 +23,11 @@ struct Explanation {
 /// first examples of the test split, unless its files are missing; at most 200 kB in all and 5.6
 /// bytes for each weight of each checkpoint.
 ///
-/// `every` shows the newest checkpoint and each `every`-th before it; 0: as many, evenly spread, as
-/// fit in 8 MB, but at least the newest. Throws ConfigError, which lists the settings that
-/// to_onnx() does not support either, or if the weights would exceed 40 MB; IoError,
+/// `every` shows the checkpoint of the run to `take` and each `every`-th before it; 0: as many,
+/// evenly spread, as fit in 8 MB, but at least that one. Throws ConfigError, which lists the
+/// settings that to_onnx() does not support either, or if the weights would exceed 40 MB; IoError,
 /// CheckpointError.
-Explanation explain_html(const std::string& run, std::size_t every = 0);
+Explanation explain_html(const std::string& run, std::size_t every = 0, Take take = Take::model);
 
 /// Parts of the page, from the files of this folder.
 namespace page {

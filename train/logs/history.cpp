@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <xgrad/storage/disk/folder.hpp>
@@ -93,7 +94,11 @@ static std::string last_line(const Folder& folder, const std::string& name) {
 }
 
 const MetricsRow* RunHistory::last(const std::string& split) const {
-  const auto found = std::ranges::find(rows.rbegin(), rows.rend(), split, &MetricsRow::split);
+  const auto test = std::ranges::find(rows.rbegin(), rows.rend(), "test", &MetricsRow::split);
+  const auto found = std::find_if(rows.rbegin(), rows.rend(), [&](const MetricsRow& row) {
+    const bool scored = test == rows.rend() || row.step <= test->step;
+    return row.split == split && (scored || split != "validation");
+  });
   return found == rows.rend() ? nullptr : &*found;
 }
 
@@ -105,6 +110,22 @@ std::string failure_line(const std::string& message) {
   std::string line = std::string(kFailed) + message;
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
+}
+
+std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
+                      std::uint64_t best_step) {
+  std::optional<double> best, last, error;
+  for (const MetricsRow& row : rows) {
+    if (row.split != "validation") continue;
+    last = row.number(train.best_metric);
+    error = row.number(train.best_metric + "_se");
+    if (row.step == best_step) best = last;
+  }
+  if (!best || !last || !error || std::abs(*last - *best) <= *error) return "";
+  return fmt::format("the last validation {} is {}, worse than {:.4f} at step {}: {}",
+                     train.best_metric, figure_text(*last, *error), *best, best_step,
+                     train.keep_best ? "train.patience would end such a run earlier"
+                                     : "train.keep_best=true would take the weights of that step");
 }
 
 MetricsRow last_timing(const Folder& run) {

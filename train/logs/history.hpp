@@ -27,7 +27,7 @@ struct RunHistory {
   std::uint64_t last_step = 0;
   double seconds = 0, rate = 0;  ///< from the last row of timing.jsonl; 0 if there is none
 
-  /// The last row of a split, or nullptr if there is none.
+  /// The last row of a split, of validation that of the step scored on the test split; or nullptr.
   const MetricsRow* last(const std::string& split) const;
 };
 
@@ -36,6 +36,10 @@ const char* to_string(RunHistory::State state);
 
 /// The last line in the log.txt of a failed run.
 std::string failure_line(const std::string& message);
+
+/// Says that the last validation is worse than the best by more than its standard error, if it is.
+std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
+                      std::uint64_t best_step);
 
 /// The last row of a run's timing.jsonl; a row without numbers if there is none.
 MetricsRow last_timing(const Folder& run);

@@ -1,4 +1,5 @@
 // Progress: one list of all that a run knows besides tensors.
+#include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -11,7 +12,7 @@ namespace xgrad {
 namespace {
 
 struct Entry {
-  const char* name;
+  std::string name;
   std::variant<std::uint64_t*, double*, bool*> place;
 };
 
@@ -25,23 +26,24 @@ struct Part {
 std::vector<Part> parts(Progress& p, const Config& config) {
   Plateau::State& plateau = p.plateau.state();
   SpikeGuard::State& spikes = p.spikes.state();
-  return {{true,
-           {{"epoch", &p.loader.epoch},
-            {"position", &p.loader.position},
-            {"optimizer_steps", &p.optimizer_steps},
-            {"best_step", &p.best_step},
-            {"best_loss", &p.best_loss}},
-           /*required=*/true},
-          {p.owes_validation, {{kOwesValidation, &p.owes_validation}}},
-          {config.train.patience > 0, {{"bad_evaluations", &p.bad_evaluations}}},
-          {config.train.on_spike == "skip", {{"failures_in_a_row", &p.failures_in_a_row}}},
-          {config.train.swa_start > 0, {{"averaged", &p.averaged}}},
-          {config.train.curriculum_start > 0, {{"batches", &p.loader.batches}}},
-          {p.spikes.watches(), {{"spike_mean", &spikes.mean}, {"spike_count", &spikes.count}}},
-          {config.schedule.name == "plateau",
-           {{"plateau_factor", &plateau.factor},
-            {"plateau_best", &plateau.best},
-            {"plateau_bad", &plateau.bad}}}};
+  return {
+      {true,
+       {{"epoch", &p.loader.epoch},
+        {"position", &p.loader.position},
+        {"optimizer_steps", &p.optimizer_steps}},
+       /*required=*/true},
+      // Absent after a change of the metric: then no step is the best yet.
+      {true, {{"best_" + config.train.best_metric, &p.best_value}, {"best_step", &p.best_step}}},
+      {p.owes_validation, {{kOwesValidation, &p.owes_validation}}},
+      {config.train.patience > 0, {{"bad_evaluations", &p.bad_evaluations}}},
+      {config.train.on_spike == "skip", {{"failures_in_a_row", &p.failures_in_a_row}}},
+      {config.train.swa_start > 0, {{"averaged", &p.averaged}}},
+      {config.train.curriculum_start > 0, {{"batches", &p.loader.batches}}},
+      {p.spikes.watches(), {{"spike_mean", &spikes.mean}, {"spike_count", &spikes.count}}},
+      {config.schedule.name == "plateau",
+       {{"plateau_factor", &plateau.factor},
+        {"plateau_best", &plateau.best},
+        {"plateau_bad", &plateau.bad}}}};
 }
 
 // Floating-point numbers are stored as double, counts and flags as int64.
@@ -49,7 +51,7 @@ template <class Value>
 using Stored = std::conditional_t<std::is_same_v<Value, double>, double, std::int64_t>;
 
 template <class Value>
-void read(const Checkpoint& checkpoint, const char* name, Value& place) {
+void read(const Checkpoint& checkpoint, const std::string& name, Value& place) {
   const Stored<Value> value = state_value<Stored<Value>>(checkpoint, name);
   check<CheckpointError>(std::is_same_v<Value, double> || value >= 0, "the checkpoint's ", name,
                          " is ", value, ", must be at least 0");
@@ -83,13 +85,16 @@ void Progress::write(const Config& config, Checkpoint& checkpoint) const {
   }
 }
 
-bool Progress::observe(double loss) {
+bool Progress::observe(double loss, const Figure& figure) {
   owes_validation = false;
   plateau.observe(loss);
-  const bool best = loss < best_loss;
+  const auto& [name, value, error] = figure;
+  const bool higher = name == "accuracy" || name == "exact_match" || name == "r2";
+  const bool better = higher ? value > best_value : value < best_value;
+  const bool best = is_finite_bits(value) && (better || best_step == 0);
   bad_evaluations = best ? 0 : bad_evaluations + 1;
   if (!best) return false;
-  best_loss = loss;
+  best_value = value;
   best_step = step;
   return true;
 }

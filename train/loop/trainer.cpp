@@ -10,6 +10,7 @@
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/score.hpp>
+#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad {
 
@@ -21,6 +22,14 @@ static Curriculum curriculum_of(const TrainConfig& config) {
 static std::uint64_t planned_evaluation(const TrainConfig& config) {
   if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
+}
+
+static Figure best_figure(const Metrics& metrics, const TrainConfig& train) {
+  const std::vector<Figure> figures = metrics.figures();
+  const auto found = std::ranges::find(figures, train.best_metric, &Figure::name);
+  check<ConfigError>(found != figures.end(), "train.best_metric: ", train.best_metric,
+                     " is not measured for this task");
+  return *found;
 }
 
 static std::size_t max_length(const Batch& batch) {
@@ -61,6 +70,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       dead_gradients_(parameters_),
       progress_(config) {
   check<ConfigError>(shards_.tensors() > 0, "optim.groups: every parameter is frozen");
+  best_figure({.target = shape_.target, .next = shape_.next}, config.train);
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
     initialization_ = initialize(config, shape_, parameters_);
   }
@@ -242,17 +252,24 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
     due.save = false;
     return;
   }
-  due.save = progress_.observe(loss) || finished() || due.save;
+  const bool best = progress_.observe(loss, best_figure(*metrics, config_.train));
+  due.save = best || finished() || due.save;
   hooks.on_evaluation(step(), *metrics);
 }
 
 template <class T>
-std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
+std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks,
+                                            const Checkpoint* checkpoint) const {
   const auto break_off = [&] { return asked(hooks, /*save=*/false, hooks.break_off()).stop; };
   const Pass pass{data(split), shape_, config_.train.batch, {}, break_off};
   std::optional<Scores> scores;
+  const std::string weights = checkpoint != nullptr ? to_hdf5(weights_of(*checkpoint)) : "";
+  const std::string sent = gather_texts(shards_.ranks(), weights).front();
+  std::optional<TrainedModel<T>> given;
+  if (!sent.empty()) given.emplace(config_, from_hdf5(sent, "rank 0"), shape_);
+  const SequenceModel<T>& model = given ? *given->model : *model_;
   with_evaluated_weights(
-      [&] { scores = score(shards_.ranks(), shards_.count(), *model_, pass, objective_); });
+      [&] { scores = score(shards_.ranks(), shards_.count(), model, pass, objective_); });
   return scores ? std::optional(scores->metrics) : std::nullopt;
 }
 

@@ -74,8 +74,9 @@ struct Progress {
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets the step of a checkpoint and adds the entries that the config needs to its state.
   void write(const Config& config, Checkpoint& checkpoint) const;
-  /// Records the validation loss of this step. Returns whether it is the best so far.
-  bool observe(double loss);
+  /// Records the validation loss of this step, and its train.best_metric. Returns whether that is
+  /// finite and the best so far.
+  bool observe(double loss, const Figure& figure);
   /// Counts another failed step, and returns whether it ends the run, given [train] on_spike: the
   /// eleventh in a row does, and a skipped one that is `lasting`, because weights or optimizer hold
   /// NaN or infinity.
@@ -84,13 +85,13 @@ struct Progress {
   std::uint64_t step = 0;             ///< steps taken
   LoaderState loader = {};            ///< position of the next batch in the data
   std::uint64_t optimizer_steps = 0;  ///< updates of the weights
-  double best_loss = std::numeric_limits<double>::infinity();  ///< lowest validation loss
-  std::uint64_t best_step = 0;                                 ///< step with that loss
-  std::uint64_t bad_evaluations = 0;                           ///< validations since best_step
-  bool owes_validation = false;  ///< the last step is not validated yet
-  Plateau plateau;               ///< state of schedule "plateau"
-  std::uint64_t averaged = 0;    ///< weights in the average of train.swa_start
-  SpikeGuard spikes;             ///< running mean of the gradient norm
+  double best_value = std::numeric_limits<double>::infinity();  ///< best train.best_metric
+  std::uint64_t best_step = 0;        ///< first step with that value; 0: none yet
+  std::uint64_t bad_evaluations = 0;  ///< validations since best_step
+  bool owes_validation = false;       ///< the last step is not validated yet
+  Plateau plateau;                    ///< state of schedule "plateau"
+  std::uint64_t averaged = 0;         ///< weights in the average of train.swa_start
+  SpikeGuard spikes;                  ///< running mean of the gradient norm
   /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
   std::uint64_t failures_in_a_row = 0;
 };
@@ -123,7 +124,7 @@ class Trainer {
   Checkpoint capture(bool everywhere = true) const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
-  /// validation loss so far, at the end, and when stopped. If hooks.break_off() ends a validation
+  /// validation so far, at the end, and when stopped. If hooks.break_off() ends a validation
   /// early, the run stops, and when resumed validates that step first.
   ///
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
@@ -150,11 +151,15 @@ class Trainer {
   void with_evaluated_weights(const std::function<void()>& f) const;
   /// Completes the gradients of the last step, of which each of several ranks has a slice.
   void gather_gradients() const { shards_.gather_gradients(); }
-  /// Evaluates a split; returns nothing if hooks.break_off() ended it early.
-  std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
+  /// Evaluates a split, with the weights of the checkpoint that rank 0 gives, if it does; returns
+  /// nothing if hooks.break_off() ended it early.
+  std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks,
+                                  const Checkpoint* checkpoint = nullptr) const;
 
   /// Number of steps taken.
   std::uint64_t step() const { return progress_.step; }
+  /// The first step with the best train.best_metric in a validation; 0 before any.
+  std::uint64_t best_step() const { return progress_.best_step; }
   /// Number of steps of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
   /// Whether the run is at its last step, or out of patience, with no validation left to do.

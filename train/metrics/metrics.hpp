@@ -127,12 +127,12 @@ class RSquared {
 struct Metrics {
   TargetKind target = TargetKind::classes;  ///< kind of the targets added last
   NextToken next = NextToken::none;         ///< TaskShape::next of the targets added last
-  RatioMean loss;      ///< loss per target, without label smoothing; cross-entropy in nats
-  RatioMean accuracy;  ///< for classes and yes-or-no targets
-  RatioMean exact;     ///< fraction of samples with all targets right
-  RatioMean absolute;  ///< |y - x|, for numbers
-  RatioMean squared;   ///< (y - x)^2, for numbers
-  RSquared r2;         ///< for numbers
+  RatioMean loss = {};      ///< loss per target, without label smoothing; cross-entropy in nats
+  RatioMean accuracy = {};  ///< for classes and yes-or-no targets
+  RatioMean exact = {};     ///< fraction of samples with all targets right
+  RatioMean absolute = {};  ///< |y - x|, for numbers
+  RatioMean squared = {};   ///< (y - x)^2, for numbers
+  RSquared r2 = {};         ///< for numbers
 
   /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
   /// skipped.

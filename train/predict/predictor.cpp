@@ -232,8 +232,8 @@ std::vector<Prediction> Predictor::operator()(const std::vector<Example>& exampl
   return predictions;
 }
 
-TextGenerator::TextGenerator(const std::string& run) {
-  const FoundRun source = find_run(run);
+TextGenerator::TextGenerator(const std::string& run, Take take) {
+  const FoundRun source = find_run(run, {}, take);
   const std::string& kind = source.config.model.kind;
   model_ = load_model(source);
   model_->visit([&](const auto& loaded) {

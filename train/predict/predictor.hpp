@@ -21,10 +21,11 @@
 namespace xgrad {
 
 /// find_run() with another train.precision; empty: that of the run.
-inline FoundRun find_run_in(const std::string& precision, const std::string& path) {
+inline FoundRun find_run_in(const std::string& precision, const std::string& path,
+                            Take take = Take::model) {
   std::vector<std::string> overrides;
   if (!precision.empty()) overrides.push_back("train.precision=" + precision);
-  return find_run(path, overrides);
+  return find_run(path, overrides, take);
 }
 
 /// A trained model with its task.
@@ -98,7 +99,7 @@ struct Prediction {
 /// same bits on any thread and beside any other inputs.
 class Predictor {
  public:
-  /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. With `beam`,
+  /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`,
   /// outputs are those of beam_search(), else of generate(). `precision` is the arithmetic, as in
   /// train.precision, to which the weights are converted; empty: that of the run. Throws IoError,
   /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
@@ -138,9 +139,9 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 /// A trained language model that continues texts. All calls are thread-safe.
 class TextGenerator {
  public:
-  /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. Throws
-  /// IoError, CheckpointError, and ConfigError if the model is no causal encoder for next tokens.
-  explicit TextGenerator(const std::string& run);
+  /// Loads a checkpoint, or the model of a run directory. Reads no data. Throws IoError,
+  /// CheckpointError, and ConfigError if the model is no causal encoder for next tokens.
+  explicit TextGenerator(const std::string& run, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
   /// until the text ends or has `most` more tokens. Returns whether it ended. The token at position

@@ -236,7 +236,10 @@ std::string gradients_of(const RunHistory& run) try {
 std::string state_of(const RunHistory& run) {
   const std::string steps = grouped(run.last_step);
   if (run.state == RunHistory::State::finished) {
-    return "<span class=\"state good\">finished</span> after " + steps + " steps";
+    const std::string best =
+        fmt::format(", best step {} of {}", grouped(run.last("test")->step), steps);
+    return "<span class=\"state good\">finished</span> after " + steps + " steps" +
+           (run.config.train.keep_best ? best : "");
   }
   if (run.state == RunHistory::State::unfinished) {
     return "<span class=\"state\">unfinished</span> at step " + steps;

@@ -39,7 +39,7 @@ struct Examination {
   std::vector<std::vector<std::string>> references;
 };
 
-/// Loads the newest checkpoint of a run and evaluates it on the first 1,000 examples of the test
+/// Loads the model of a run and evaluates it on the first 1,000 examples of the test
 /// split. `heads` adds a study of each head, which takes one evaluation per head. Throws
 /// CheckpointError, DataError, IoError.
 Examination examine(const std::string& directory, bool heads);

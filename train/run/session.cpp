@@ -152,26 +152,32 @@ static Outcome work(const Config& config, Trainer<T>& trainer, const RunDirector
   };
   if (!trainer.finished()) return stopped();
   if (trainer.out_of_patience()) {
-    console.line(fmt::format("no better validation loss in {} evaluations: stopped at step {}",
-                             config.train.patience, trainer.step()));
+    console.line(fmt::format("no better validation {} in {} evaluations: stopped at step {}",
+                             config.train.best_metric, config.train.patience, trainer.step()));
   }
-  const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
+  const Folder& saved = run.checkpoints();
+  const Checkpoint last = read_checkpoint(saved.input(checkpoint_name(trainer.step())));
+  const auto best = best_checkpoint(saved, config.train, last);
+  const auto test = trainer.evaluate(Split::test, recorder, best ? &*best : nullptr);
   if (!test) return stopped();
-  recorder.on_test(metrics_row(trainer.step(), "test", *test));
+  const std::uint64_t scored = best ? best->step : trainer.step();
+  recorder.on_test(metrics_row(scored, "test", *test));
   const auto rules = rules_of(trainer.task(), recorder, console);
   if (!rules) return stopped();
   const Task& task = trainer.task();
   Result& result = outcome.result =
       Result{trainer.step(), trainer.parameters().count(), *test, task.ceiling(Split::test),
              *rules,         task.token_ceiling()};
-  result.hash =
-      state_hash(read_checkpoint(run.checkpoints().input(checkpoint_name(trainer.step()))));
+  if (config.train.keep_best) result.best = scored;
+  result.hash = state_hash(last);
   result.arithmetic = arithmetic(config.train.precision == "bf16");
   if (config.expect.above_baseline) result.baseline = best_baseline(task, *rules);
+  const std::vector<MetricsRow> rows = read_metrics(run.folder(), "metrics.jsonl");
   if (config.expect.within_steps) {
-    result.reached = first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), task,
-                                   result.baseline);
+    result.reached = first_reached(config.expect, rows, task, result.baseline);
   }
+  const std::string hint = got_worse(config.train, rows, trainer.best_step());
+  if (!hint.empty()) console.line(hint);
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");
   }
@@ -229,13 +235,18 @@ static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
   });
 }
 
-// Starts in a new directory, from a checkpoint if there is one.
+// Starts in a new directory, from a checkpoint if there is one; takes the best before it along.
 static Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
-                     const SessionOptions& options) {
+                     const SessionOptions& options, const Checkpoint* best = nullptr) {
   std::optional<RunDirectory> run;
   const auto create = [&](const auto&, Console&) -> const RunDirectory& {
     run.emplace(RunDirectory::create(config.run_dir, stem));
     publish(run->folder(), "config.toml", to_toml(config));
+    if (best != nullptr) {
+      const DigestedFile file = to_hdf5_file(*best);
+      add_to_manifest(run->checkpoints(), checkpoint_name(best->step), file.sha256);
+      publish(run->checkpoints(), checkpoint_name(best->step), file.bytes);
+    }
     return *run;
   };
   const std::string place = config.run_dir.empty() ? "runs" : config.run_dir;
@@ -259,6 +270,17 @@ static void check_not_lost(const RunDirectory& run) {
   const std::size_t lost = listed.size() - listed.count(kListedCertificate);
   check<CheckpointError>(lost < 2, run.checkpoints().path(), ": there is no checkpoint, but ",
                          kManifest, " lists ", lost, "; put one back, or start a new run");
+}
+
+// The best checkpoint until that of `source`, from which a run goes on elsewhere, or that one
+// itself. If the best is lost, the run chooses among its own.
+static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
+  const Folder folder(fs::path(source.file).parent_path().string());
+  const auto best = best_checkpoint(folder, train, source.checkpoint);
+  return best ? Checkpoint(*best) : source.checkpoint;
+} catch (const CheckpointError&) {
+  source.checkpoint.state.erase("best_" + train.best_metric);
+  return source.checkpoint;
 }
 
 static bool is_newest(const FoundRun& source) try {
@@ -328,7 +350,7 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   if (run && list_checkpoints(run->checkpoints()).empty()) {
     check_not_lost(*run);
   } else {
-    source = find_run(path, {}, PassOver::unsaved);
+    source = find_run(path, {}, Take::resumed);
     check<IoError>(!source->directory.empty(), source->file,
                    " is not in a run directory, so there is no run to resume");
     if (!run && is_newest(*source)) {
@@ -359,7 +381,9 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   const auto whole = fs::absolute(fs::path(source->directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
   if (config.run_dir.empty()) detail::check_named_after(source->directory, "runs/" + stem);
-  return start(config, stem, &source->checkpoint, options);
+  if (!config.train.keep_best) return start(config, stem, &source->checkpoint, options);
+  const Checkpoint best = best_of(*source, config.train);
+  return start(config, stem, &source->checkpoint, options, &best);
 }
 
 }  // namespace xgrad

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A trained model: the newest checkpoint of a run, or one that you name.
+    """A trained model: that of a run, or of a checkpoint that you name.
 
     Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
     or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1. Inputs of
@@ -29,10 +29,11 @@ class Model:
     each input, without the end. By default it reads its own greedy outputs, which predict() returns.
     """
 
-    def __init__(self, path: str | os.PathLike, precision: str | None = None):
+    def __init__(self, path: str | os.PathLike, precision: str | None = None, *, last: bool = False):
         """Loads a Run, a run directory or a checkpoint. `precision` is "float", "bf16" or "double"; None: that
-        of the run. Raises IoError, CheckpointError, ConfigError."""
-        self._model = _core.Model(os.fspath(path), precision or "")
+        of the run. Of a run with train.keep_best, it takes the best checkpoint, or the last if `last`. Raises IoError,
+        CheckpointError, ConfigError."""
+        self._model = _core.Model(os.fspath(path), precision or "", last)
 
     def __repr__(self):
         return f"xgrad.load({self._model.path!r})"
@@ -180,7 +181,8 @@ def _shown(self):
 _core.Prediction.__repr__ = _shown
 
 
-def load(path: str | os.PathLike, precision: str | None = None) -> Any:
+def load(path: str | os.PathLike, precision: str | None = None, *, last: bool = False) -> Any:
     """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
-    the run. Of an .npz file, as save() writes, it returns the dict."""
-    return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision)
+    the run. Of a run with train.keep_best, it takes the best checkpoint, or the last if `last`. Of an .npz file, as save()
+    writes, it returns the dict."""
+    return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision, last=last)

@@ -103,10 +103,11 @@ class Run:
         source = base64.b64encode(_core._report(str(self.directory)).encode()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
-    def explain(self, every: int = 0) -> Page:
-        """A Page that shows the model at work, as `xgrad explain` writes it: a notebook shows it. `every` takes the newest
-        checkpoint and each `every`-th before it; 0: as many as fit in 8 MB. Raises ConfigError, IoError, CheckpointError."""
-        return Page(_core._explain(str(self.directory), every))
+    def explain(self, every: int = 0, *, last: bool = False) -> Page:
+        """A Page that shows the model at work, as `xgrad explain` writes it: a notebook shows it. `every` takes the checkpoint
+        that load() would take and each `every`-th before it; 0: as many as fit in 8 MB. `last` is as in load(). Raises
+        ConfigError, IoError, CheckpointError."""
+        return Page(_core._explain(str(self.directory), every, last))
 
 
 class Page(str):

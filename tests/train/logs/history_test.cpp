@@ -86,6 +86,45 @@ TEST(RunHistory, TheEndOfARun) {
   EXPECT_EQ(finished.failure, "");
 }
 
+TEST(RunHistory, TheLastValidationIsThatOfTheScoredStep) {
+  const auto row = [](std::uint64_t step, const char* split, double loss) {
+    return MetricsRow{step, split, {{"loss", loss}}};
+  };
+  RunHistory run;
+  run.rows = {row(3, "validation", 1), row(4, "train", 5), row(6, "validation", 2)};
+  EXPECT_EQ(run.last("validation")->step, 6u);
+  run.rows.push_back(row(3, "test", 1));  // train.keep_best
+  EXPECT_EQ(run.last("validation")->step, 3u);
+  EXPECT_EQ(run.last("train")->step, 4u);
+  run.rows.back() = row(6, "test", 1);
+  EXPECT_EQ(run.last("validation")->step, 6u);
+  EXPECT_EQ(run.last("train")->step, 4u);
+}
+
+TEST(RunHistory, SaysThatTheLastValidationIsWorseThanTheBest) {
+  const auto said = [](double last, std::optional<double> error, bool keep_best = false,
+                       std::uint64_t best_step = 3) {
+    std::vector<MetricsRow> rows = {{3, "validation", {{"loss", 0.371}, {"loss_se", 0.01}}},
+                                    {6, "validation", {{"loss", last}}},
+                                    {6, "test", {{"loss", 9}, {"loss_se", 0}}}};
+    if (error) rows[1].numbers.emplace_back("loss_se", *error);
+    TrainConfig train;
+    train.keep_best = keep_best;
+    return got_worse(train, rows, best_step);
+  };
+  EXPECT_EQ(said(0.479, 0.02),
+            "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3: "
+            "train.keep_best=true would take the weights of that step");
+  EXPECT_EQ(said(0.479, 0.02, /*keep_best=*/true),
+            "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3: "
+            "train.patience would end such a run earlier");
+  EXPECT_EQ(said(0.479, 0.2), "");
+  EXPECT_EQ(said(0.479, std::nullopt), "");
+  EXPECT_EQ(said(0.479, 0.02, false, /*best_step=*/2), "") << "without a row of the best step";
+  EXPECT_EQ(said(0.479, 0.02, false, /*best_step=*/6), "");
+  EXPECT_EQ(got_worse({}, {}, 0), "");
+}
+
 TEST(RunHistory, OfAFolderThatIsNoRun) {
   const TemporaryFolder folder;
   EXPECT_TRUE(

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -111,20 +112,19 @@ TEST(Progress, WritesWhatTheConfigAsksFor) {
             (Names{"plateau_factor", "plateau_best", "plateau_bad"}));
 }
 
-// A run may be resumed with keys that add entries; an entry that it always has may not be missing,
-// nor the rest of a part.
+// A run may be resumed with keys that add entries, or with another train.best_metric; other entries
+// may not be missing, nor the rest of a part.
 TEST(Progress, OnlyWholePartsCanBeMissing) {
   const auto without = [](const std::string& name) {
     Checkpoint checkpoint{.state = every_entry()};
     checkpoint.state.erase(name);
     return Progress(everything(), &checkpoint);
   };
-  for (const std::string& name : kAlways) {
+  for (const std::string name : {"epoch", "position", "optimizer_steps", "best_step", "spike_count",
+                                 "plateau_best", "plateau_bad"}) {
     EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no entry " + name));
   }
-  for (const std::string name : {"spike_count", "plateau_best", "plateau_bad"}) {
-    EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no entry " + name));
-  }
+  EXPECT_EQ(without("best_loss").best_step, 0u);
   EXPECT_EQ(without("bad_evaluations").bad_evaluations, 0u);
   EXPECT_EQ(without("failures_in_a_row").failures_in_a_row, 0u);
   EXPECT_EQ(without("averaged").averaged, 0u);
@@ -147,12 +147,48 @@ TEST(Progress, RefusesEntriesOfAnotherTypeOrSign) {
   }
 }
 
+TEST(Progress, TheBestIsNamedAfterItsMetric) {
+  const Config config = test::small_config({"train.best_metric=accuracy"});
+  Progress progress(config);
+  progress.step = 3;
+  progress.observe(2, {"accuracy", 0.5});
+  Checkpoint checkpoint;
+  progress.write(config, checkpoint);
+  EXPECT_EQ(state_value<double>(checkpoint, "best_accuracy"), 0.5);
+  EXPECT_FALSE(checkpoint.state.contains("best_loss"));
+  EXPECT_EQ(Progress(config, &checkpoint).best_step, 3u);
+  // With another metric no step is the best yet, and the next one is.
+  Progress other(test::small_config({"train.best_metric=loss"}), &checkpoint);
+  EXPECT_EQ(other.best_step, 0u);
+  other.step = 4;
+  EXPECT_TRUE(other.observe(9, {"loss", 9}));
+}
+
+TEST(Progress, HigherOrLowerIsBetterAndTheFirstOfEqualOnesIsTheBest) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::map<std::string, std::uint64_t> expected = {
+      {"loss", 4},          {"accuracy", 3}, {"exact_match", 3},        {"perplexity", 4},
+      {"bits_per_word", 4}, {"r2", 3},       {"bits_per_character", 4}, {"mae", 4},
+      {"rmse", 4}};
+  for (const auto& [metric, best] : expected) {
+    Progress progress(test::small_config({"train.best_metric=" + metric}));
+    for (const double value : {kNan, -1.0, 2.0, -3.0, -3.0, 2.0, kNan, kInf, -kInf}) {
+      ++progress.step;
+      progress.observe(1, {metric, value});
+    }
+    EXPECT_EQ(progress.best_step, best) << metric;
+    EXPECT_EQ(progress.best_value, best == 3 ? 2.0 : -3.0) << metric;
+    EXPECT_EQ(progress.bad_evaluations, 9 - best) << metric;
+  }
+}
+
 TEST(Progress, ALossIsTheBestOrCountsAsBad) {
   Progress progress(everything());
   const auto observe = [&](double loss) {
     ++progress.step;
     progress.owes_validation = true;
-    const bool best = progress.observe(loss);
+    const bool best = progress.observe(loss, {"loss", loss});
     EXPECT_FALSE(progress.owes_validation);
     return best;
   };
@@ -160,7 +196,7 @@ TEST(Progress, ALossIsTheBestOrCountsAsBad) {
   EXPECT_FALSE(observe(3));
   EXPECT_FALSE(observe(4));
   EXPECT_EQ(progress.best_step, 1u);
-  EXPECT_EQ(progress.best_loss, 3);
+  EXPECT_EQ(progress.best_value, 3);
   EXPECT_EQ(progress.bad_evaluations, 2u);
   EXPECT_TRUE(observe(2));
   EXPECT_EQ(progress.best_step, 4u);

@@ -140,6 +140,49 @@ TEST(TrainerRanks, AllSaveAndStopWhenOneIsTold) {
   });
 }
 
+// Rank 0 alone has the checkpoint.
+TEST(TrainerRanks, AllScoreTheWeightsThatRankZeroGives) {
+  const Config config = small_config({"train.shards=3", "train.ema=0.9"});
+  Trainer<float> alone(config);
+  alone.train_step();
+  const Checkpoint first = alone.capture();
+  const std::vector<double> expected = to_numbers(alone.evaluate(Split::test));
+  test::on_ranks(3, [&](Ranks& ranks) {
+    Trainer<float> trainer(config, nullptr, nullptr, ranks);
+    TrainerHooks nobody;
+    trainer.run(nobody);
+    const std::vector<double> last = to_numbers(trainer.evaluate(Split::test));
+    const Checkpoint* const given = ranks.rank() == 0 ? &first : nullptr;
+    EXPECT_EQ(to_numbers(*trainer.evaluate(Split::test, nobody, given)), expected);
+    EXPECT_EQ(to_numbers(trainer.evaluate(Split::test)), last);
+    EXPECT_NE(last, expected);
+  });
+}
+
+TEST(TrainerRanks, AllChooseTheSameBestStep) {
+  const auto best_of = [](std::size_t size, const char* metric) {
+    const Config config =
+        small_config({"train.shards=3", "optim.lr=3", "schedule.warmup=12",
+                      "train.evaluate_every=1", std::string("train.best_metric=") + metric});
+    std::mutex mutex;
+    std::vector<std::uint64_t> steps;
+    test::on_ranks(size, [&](Ranks& ranks) {
+      Trainer<float> trainer(config, nullptr, nullptr, ranks);
+      TrainerHooks nobody;
+      trainer.run(nobody);
+      const std::lock_guard lock(mutex);
+      steps.push_back(trainer.best_step());
+    });
+    EXPECT_EQ(steps, std::vector<std::uint64_t>(size, steps[0]));
+    return steps[0];
+  };
+  for (const char* metric : {"loss", "accuracy"}) {
+    const std::uint64_t expected = best_of(1, metric);
+    EXPECT_LT(expected, 12u);
+    for (const std::size_t size : {2, 3}) EXPECT_EQ(best_of(size, metric), expected);
+  }
+}
+
 TEST(TrainerRanks, GathersTheGradientsOfAStep) {
   const Config config = small_config({"train.shards=3", "model.width=64"});
   std::mutex mutex;

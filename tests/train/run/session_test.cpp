@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/logs/history.hpp>
@@ -72,6 +73,44 @@ TEST(Session, AHookStopsTheRunInOrder) {
   EXPECT_EQ(checkpoint.step, 5u);
   EXPECT_EQ(continue_run(config, directory, &checkpoint, {.quiet = true}).signal, 0);
   EXPECT_EQ(read_file(outcome.directory + last), read_file(folder.path() + "/whole" + last));
+}
+
+// The rate grows until nothing is left of what was learned, so the best step is not the last.
+Config rising_in(const std::string& directory, bool keep_best) {
+  Config config = config_in(directory);
+  config.optim.lr = 3;
+  config.schedule.warmup = 12;
+  config.train.evaluate_every = 2;
+  config.train.keep_best = keep_best;
+  return config;
+}
+
+TEST(Session, ScoresTheBestStepOrTheLast) {
+  const test::TemporaryDirectory folder;
+  std::set<std::string> hashes;
+  for (const bool keep_best : {true, false}) {
+    const std::string place = folder / (keep_best ? "best" : "last");
+    const Outcome outcome = start_run(rising_in(place, keep_best), "test.toml", {.quiet = true});
+    const FoundRun model = find_run(place), last = find_run(place, {}, Take::last);
+    const auto best = std::uint64_t(state_value<std::int64_t>(last.checkpoint, "best_step"));
+    ASSERT_LT(best, 12u);
+    EXPECT_EQ(outcome.result.steps, 12u);
+    EXPECT_EQ(last.checkpoint.step, 12u);
+    EXPECT_EQ(model.checkpoint.step, keep_best ? best : 12u);
+    EXPECT_EQ(outcome.result.best, keep_best ? std::optional(best) : std::nullopt);
+    EXPECT_EQ(outcome.result.hash, state_hash(last.checkpoint));
+    hashes.insert(outcome.result.hash);
+    Trainer<float> trainer(model.config, &model.checkpoint);
+    EXPECT_EQ(trainer.evaluate(Split::test).loss.mean(), outcome.result.test.loss.mean());
+    const RunHistory history = read_run(place);
+    EXPECT_EQ(history.last("test")->step, model.checkpoint.step);
+    EXPECT_EQ(history.last("validation")->step, model.checkpoint.step);
+    EXPECT_EQ(history.last_step, 12u);
+    // An override decides, too.
+    const std::string other = keep_best ? "train.keep_best=false" : "train.keep_best=true";
+    EXPECT_EQ(find_run(place, {other}).checkpoint.step, keep_best ? 12u : best);
+  }
+  EXPECT_EQ(hashes.size(), 1u);
 }
 
 TEST(Session, WhatAHookThrowsEndsTheRun) {
