@@ -73,6 +73,7 @@ def layer(name, kind, fixed, comment, body, structs):
     lines = [f'  nb::class_<{made}, Module>(m, "{name}", R"doc({doc})doc")\n'
              f'      .def("__init__", []({made}* made, {taken}, const std::string& dtype) {{\n'
              f"        new (made) {made}(dtype, [{held}]<class T>(const Scope<T>& scope) {{ return {base}(scope, {', '.join(values)}); }});\n"
+             f"        {' '.join(f'made->given[{chr(34)}{name}{chr(34)}] = {name};' for name in [*(own for _, own, _ in parameters), 'dtype'])}\n"
              f'      }}, {", ".join(given)}, "dtype"_a = "float32")']
     for comment, parameters in CALL.findall(body):
         parameters, values, _ = flat(list(split(parameters)), structs, fixed | LEFT_OUT)
@@ -89,11 +90,19 @@ def optimizer(kind, keys, structs):
     """The C++ that defines an optimizer."""
     unused = {name: None for _, name, _ in structs["OptimizerOptions"] if name not in (*keys, "weight_decay")}
     parameters, _, lines = flat([("OptimizerOptions", "options", "{}")], structs, unused)
+    sets = " ".join(f"options.{name} = {name};" for _, name, _ in parameters if not name.startswith("beta"))
+    betas = [(name, default) for _, name, default in parameters if name.startswith("beta")]
+    parameters = [one for one in parameters if not one[1].startswith("beta")]
     taken, given, _ = bound(parameters)
+    if betas:  # as PyTorch takes them
+        taken = f"std::pair<double, double> betas, {taken}"
+        given = [f'"betas"_a = std::pair({", ".join(default for _, default in betas)})', *given]
+        sets += " options.beta1 = betas.first; options.beta2 = betas.second;"
+        lines = [*lines[len(betas):]]
+        lines.insert(0, "betas: " + " and ".join(MEANINGS["OptimizerOptions"][name].partition(",")[0] for name, _ in betas) + ", in [0, 1)")
     name = OPTIMIZERS[kind]
     about = f'The optimizer "{kind}" of configs, for Variables, or pairs of a name and a Variable.'
     doc = "\n".join([about, "", *lines]).replace("for parameters with WeightDecay::on", "for all of them, as in PyTorch")
-    sets = " ".join(f"options.{name} = {name};" for _, name, _ in parameters)
     return (f'  nb::class_<{name}, AnyOptimizer>(m, "{name}", R"doc({doc})doc")\n'
             f'      .def("__init__", []({name}* made, const nb::iterable& parameters, double lr, {taken}) {{\n'
             f'        OptimizerOptions options;\n        {sets}\n        new (made) {name}("{kind}", parameters, lr, options);\n'

@@ -150,6 +150,7 @@ void add_layers(nb::module_& m) {
       "The base class of layers, and of your own: set layers, Variables that require a gradient, "
       "and lists or dicts of them as attributes, and define __call__().")
       .def(nb::init<>())
+      .def_ro("_given", &Module::given)
       .def("_own_parameters", &Module::own_parameters);
   nb::class_<AnyOptimizer>(m, "Optimizer", "The base class of the optimizers.")
       .def_rw("lr", &AnyOptimizer::lr, "The learning rate of the next step.")

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,8 @@ struct Module {
   virtual ~Module() = default;
   /// {name: Variable} of the parameters that it has itself.
   virtual nanobind::dict own_parameters() const { return {}; }
+
+  nanobind::dict given = {};  ///< the arguments that made it, by which a copy is made
 };
 
 /// The seed of a new layer's parameters, and its place in the tree of names: two layers differ in

@@ -84,9 +84,11 @@ TEST(BackwardThreads, OneInsideOfAnotherMayAddToItsLeaves) {
 }
 
 TEST(BackwardThreads, LoseNoTermWhenTheyTakeTurns) {
-  constexpr int kRounds = 500;
+  constexpr int kRounds = 2000;
   const V x(zeros<double>({2, 3}), true);
+  std::latch start(2);
   const auto work = [&] {
+    start.arrive_and_wait();
     for (int round = 0; round < kRounds; ++round) {
       const V y = scale(x, 1);
       for (bool done = false; !done;) {

@@ -15,9 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+def _base(kind):
+    """The class of C++ that a class of modules is, or is made of."""
+    return next(one for one in kind.__mro__ if one.__module__ == _core.__name__)
+
+
+def _remade(kind, given, values):
+    """A module as copy and pickle make it again, but for its attributes: without gradients."""
+    module = kind.__new__(kind)
+    _base(kind).__init__(module, **given)
+    for name, value in values.items():
+        _own(module)[name].value = value
+    return module
+
+
 def _own(module):
     """{name: Variable} of a layer of C++, always the same Variables; of another module nothing."""
-    if next(kind for kind in type(module).__mro__ if kind.__module__ == _core.__name__) is _core.Module:
+    if _base(type(module)) is _core.Module:
         return {}
     if "_own" not in module.__dict__:
         module.__dict__["_own"] = module._own_parameters()
@@ -54,6 +68,10 @@ class Module:
     def __repr__(self):
         parameters = self.parameters()
         return f"<{type(self).__name__}: {len(parameters)} parameters, {sum(one.size for one in parameters):,} numbers>"
+
+    def __reduce__(self):
+        values = {name: one.value.copy() for name, one in _own(self).items()}
+        return _remade, (type(self), self._given, values), {key: at for key, at in vars(self).items() if key != "_own"}
 
     def named_parameters(self) -> Iterator[tuple[str, _core.Variable]]:
         """(name, Variable) of every parameter, named by its path as in PyTorch; one that several modules share comes once."""
