@@ -72,6 +72,22 @@ std::vector<ChartLine> lines_of(const Groups& groups, const std::string& split,
   return lines;
 }
 
+// The formula by which all rows of the runs, or all last ones, compute a number from another one of
+// their own, as "exp(loss)"; empty if it is a number of its own.
+std::string formula(const Groups& groups, const std::string& name, bool last) {
+  const auto found = std::ranges::find(kRepeated, name, &Repeated::name);
+  if (found == kRepeated.end()) return "";
+  for (const RunGroup& group : groups) {
+    for (const RunHistory& run : group.runs) {
+      for (const MetricsRow& row : run.rows) {
+        if (last && &row != run.last(row.split)) continue;
+        if (!repeats(row, *found)) return "";
+      }
+    }
+  }
+  return found->formula;
+}
+
 // The lowest validation loss; nothing if there are fewer than two.
 std::optional<ChartPoint> best_of(const RunGroup& group) {
   const auto points = line_of(group, "validation", "loss", "", 0).points;
@@ -185,20 +201,6 @@ std::vector<std::string> spark_row(const RunGroup& group, const std::string& spl
 }
 
 }  // namespace
-
-std::string formula(const Groups& groups, const std::string& name, bool last) {
-  const auto found = std::ranges::find(kRepeated, name, &Repeated::name);
-  if (found == kRepeated.end()) return "";
-  for (const RunGroup& group : groups) {
-    for (const RunHistory& run : group.runs) {
-      for (const MetricsRow& row : run.rows) {
-        if (last && &row != run.last(row.split)) continue;
-        if (!repeats(row, *found)) return "";
-      }
-    }
-  }
-  return found->formula;
-}
 
 std::vector<std::string> own_metrics(const Groups& groups,
                                      std::initializer_list<std::string> splits, bool last) {

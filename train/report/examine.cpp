@@ -171,8 +171,9 @@ std::string samples_section(const Samples& samples, const Dataset& examples,
     add("Wrong:" + count(samples.wrong_count) + ", the surest errors first", samples.wrong);
   }
   if (!samples.right.empty()) add("Right:" + count(samples.right_count), samples.right);
-  return text + "<p class=\"soft\">The probability is that of the surest error or, where all is "
-                "right, of the least sure answer.</p>\n";
+  return text +
+         "<p class=\"soft\">The probability is that of the surest error or, where all is "
+         "right, of the least sure answer.</p>\n";
 }
 
 // Precision, recall and F1 of each class; empty without classes.

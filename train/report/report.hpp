@@ -149,11 +149,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The formula by which all rows of the runs, or all last ones, compute a number from another one
-/// of their own, as "exp(loss)"; empty if it is a number of its own.
-std::string formula(const std::vector<RunGroup>& groups, const std::string& name, bool last);
-
-/// The names of metrics_of() that repeat no other number.
+/// The names of metrics_of() without those that all rows of the runs, or all last ones, compute from
+/// another number, such as perplexity.
 std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
                                      std::initializer_list<std::string> splits, bool last);
 
