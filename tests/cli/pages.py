@@ -23,7 +23,7 @@ class Chart:
         self.label_gaps = [float(text.get("y")) - at for at, (text, _) in zip(grid, beside, strict=True)]
         self.y_ticks = [(at, value) for at, (_, value) in zip(grid, beside)]
         self.x_ticks = [(float(text.get("x")), value) for text, value in labels if text.get("text-anchor") == "middle"]
-        self.y, self.x = (None if any(isinstance(value, str) for _, value in ticks) else self.axis(ticks) for ticks in (self.y_ticks, self.x_ticks))
+        self.y, self.x = (None if len(ticks) < 2 or any(isinstance(value, str) for _, value in ticks) else self.axis(ticks) for ticks in (self.y_ticks, self.x_ticks))
         shapes = {line.find("title").text: line for line in svg.iter("g") if line.find("polyline") is not None}
         self.marks = [mark.find("title").text for mark in svg.findall("g[@class='best']")]
         self.lines = {name: [self.points(line.find(tag)) for tag in ("polyline", "polygon")] for name, line in shapes.items()}

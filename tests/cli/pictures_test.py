@@ -100,7 +100,7 @@ class Pictures(RunTest):
         derived = {"perplexity", "rmse"}
         expected = {}
         for split in ("train", "validation"):
-            for metric in self.rows("run")[-2]:
+            for metric in next(row for row in self.rows("run") if row["split"] == split):
                 values = [value for _, value, _ in self.points(split, metric)]
                 if metric not in charted | derived | {"step"} and not metric.endswith("_se") and values:
                     expected[f"{metric}, {split}"] = [f"{value:.4g}" for value in (values[0], values[-1], min(values), max(values))]

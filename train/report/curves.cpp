@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include <xgrad/data/excerpt.hpp>
@@ -268,12 +269,23 @@ std::string numbers_section(const RunGroup& group) {
                            table(rows));
 }
 
+std::vector<std::vector<std::string>> chosen_settings(const Groups& groups) {
+  auto rows = settings_of(groups);
+  std::erase_if(rows, [](const std::vector<std::string>& row) {
+    std::vector<std::string> values(row.begin() + 1, row.end());
+    std::erase(values, "nothing");
+    return values.size() < row.size() - 1 &&
+           std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
+  });
+  return rows;
+}
+
 std::string settings_section(const Groups& groups) {
   if (groups.size() < 3) return "";
   std::vector<std::string> metrics = own_metrics(groups, {"validation"}, /*last=*/true);
   metrics.resize(std::min<std::size_t>(metrics.size(), 2));
   std::string charts;
-  for (const auto& row : settings_of(groups)) {
+  for (const auto& row : chosen_settings(groups)) {
     for (const std::string& metric : metrics) charts += chart(setting_chart(groups, row, metric));
   }
   return charts.empty() ? ""

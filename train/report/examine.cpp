@@ -23,7 +23,7 @@ using html::escape;
 namespace {
 
 constexpr std::size_t kExamples = 1000;
-constexpr std::size_t kSamples = 8;       // right ones and wrong ones
+constexpr std::size_t kSamples = 6;       // right ones and wrong ones
 constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
 constexpr std::size_t kMostNumbers = 32;  // of a prediction
 
@@ -289,7 +289,7 @@ Examination examine(const FoundRun& source, bool with_heads) {
   add("Examples", where, samples_section(samples, test, shape));
   add("Attention", "", maps_section(loaded, test.get(0, 0), source.config.model.patch));
   add("Classes", where, classes_section(classes, shape));
-  add("Confusion", where, confusion_section(classes, shape));
+  add("Confusion", "", confusion_section(classes, shape));
   for (const Parameter<T>& p : loaded.parameters) {
     if (p.name != "embedding.token.weight") continue;
     add("Embeddings", "", html::embeddings_section(cast<double>(p.value()), shape, test));

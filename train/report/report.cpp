@@ -51,7 +51,7 @@ void add_row(std::vector<Row>& rows, const std::string& name, const Groups& grou
 std::string with_error(const MetricsRow& row, const std::string& metric) {
   const auto value = row.number(metric), error = row.number(metric + "_se");
   if (!value) return "";
-  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ±\u00A0{:.4f}", *error) : "");
+  return fmt::format("{:.4f}", *value) + (error ? fmt::format("\u00A0±\u00A0{:.4f}", *error) : "");
 }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
@@ -76,7 +76,7 @@ std::vector<Row> transposed(const std::vector<Row>& rows) {
 // A row for each group: settings, main metrics, and time.
 std::vector<Row> overview(const Groups& groups) {
   std::vector<Row> rows{heads(groups)};
-  for (const Row& row : settings_of(groups)) {
+  for (const Row& row : html::chosen_settings(groups)) {
     rows.push_back({breakable(row[0], '.')});
     std::ranges::transform(row.begin() + 1, row.end(), std::back_inserter(rows.back()), escape);
   }
@@ -156,7 +156,7 @@ bool says_its_settings(std::string name, const std::vector<Row>& settings, std::
 // A table with a row for each group, in the colour of its lines.
 std::string results_of(const Groups& groups) {
   std::vector<Row> rows = overview(groups);
-  const std::vector<Row> settings = settings_of(groups);
+  const std::vector<Row> settings = html::chosen_settings(groups);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (says_its_settings(groups[i].name, settings, i)) {
       rows[i + 1][0] = std::to_string(i + 1);
@@ -259,7 +259,8 @@ std::string configuration(const Examined& run, const std::string& of) {
   const TrainConfig& train = record.config.train;
   const std::string gradients = escape(gradients_of(record));
   return fmt::format(
-      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<pre>{3}</pre>\n"
+      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<details>"
+      "<summary>config.toml</summary>\n<pre>{3}</pre></details>\n"
       "<h2>Again{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
       "<p class=\"soft\">The same config gives the same bits on any number of threads, and on any "
       "processor with the same arithmetic.</p>\n<h2>Machine{0}</h2>\n<p>Trained in the arithmetic "
