@@ -164,7 +164,7 @@ std::string curves_section(const std::vector<RunGroup>& groups);
 /// A table of all other numbers of a group: small lines with first, last, least and largest values.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() without keys that have one value wherever they exist, such as those of an optimizer.
+/// settings_of() without keys that have one value wherever they exist, as those of an optimizer.
 std::vector<std::vector<std::string>> chosen_settings(const std::vector<RunGroup>& groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.
