@@ -19,35 +19,12 @@ namespace xgrad::commands {
 namespace {
 
 using Names = std::vector<std::string>;
+
 struct AttentionArguments : RunArguments {
   std::string out;
   std::size_t examples = 1000, maps = 16;
   std::optional<std::string> text, silence, outputs;
 };
-
-// The names of `rows` positions: the example's tokens, after [class] if there is one row more;
-// empty if the example has no tokens.
-Names token_names(const Example& example, const TaskShape& shape, std::size_t rows) {
-  const Example tokens{.ids = example.ids};  // without edges, which have no rows
-  Names names;
-  std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
-  for (std::string word; words >> word;) names.push_back(word);
-  if (names.size() + 1 == rows) names.insert(names.begin(), "[class]");
-  return names;
-}
-
-// Names the queries and keys of a map, its rows and columns; empty if unknown. In a decoder, a row
-// is the output predicted there; in its self-attention, a column is one read there, after [begin].
-std::pair<Names, Names> map_names(const AttentionMap& map, const Example& example,
-                                  const TaskShape& shape) {
-  const auto inputs = token_names(example, shape, map.probabilities.shape()[3]);
-  const bool decodes = shape.output == OutputKind::generated && map.path.starts_with("decoder.");
-  if (!decodes) return {inputs, inputs};
-  Names rows, read{"[begin]"};
-  for (const std::int32_t c : example.targets) rows.push_back(class_text(c, shape));
-  read.insert(read.end(), rows.begin(), rows.end() - 1);
-  return {rows, map.path.ends_with("self_attn") ? read : inputs};
-}
 
 // Parses "0.1,1.3": pairs of LAYER.HEAD.
 std::vector<Head> parse_heads(const std::string& text) {

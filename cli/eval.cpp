@@ -165,7 +165,11 @@ std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<Len
     }
     lines.push_back(std::move(line));
   }
-  return html::picture(metric + " by length", lines);
+  return html::picture({.title = metric + " by length",
+                        .x = "length",
+                        .y = metric,
+                        .lines = lines,
+                        .logarithmic_from = 8});
 }
 
 int eval_lengths(const Arguments& a) {

@@ -23,9 +23,15 @@ CUT_OFF = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingC
 CUT_LABELS = """[...document.querySelectorAll('svg text')].filter(e => e.getBoundingClientRect().right >
   e.ownerSVGElement.getBoundingClientRect().right + 1).map(e => e.textContent)"""
 
-# TOPS: the top edges of the first table, the legend and the first chart. LOOKS: the colour and dashes of each line of the first chart.
-TOPS = "['table', '.legend', 'svg'].map(e => document.querySelector(e).getBoundingClientRect().top)"
-LOOKS = """[...document.querySelector('svg').querySelectorAll('polyline')].map(getComputedStyle)
+# Tables that can be scrolled sideways, and pairs of labels that cover each other in the plane of embeddings.
+SCROLLED = "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 80))"
+COVERED = """(boxes => boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => a.right > b.left + 1 && b.right > a.left + 1 &&
+  a.bottom > b.top + 2 && b.bottom > a.top + 2).map(b => [a.x, a.y, b.x, b.y])))(
+  [...document.querySelectorAll('.plane text')].map(e => e.getBoundingClientRect()))"""
+
+# TOPS: the top edges of the first table, the legend and its first chart. LOOKS: the colour and dashes of each line of that chart.
+TOPS = "['table', '.legend', '.legend ~ .charts svg'].map(e => document.querySelector(e).getBoundingClientRect().top)"
+LOOKS = """[...document.querySelector('.legend ~ .charts svg').querySelectorAll('polyline')].map(getComputedStyle)
   .map(style => style.stroke + style.strokeDasharray)"""
 
 
@@ -95,6 +101,33 @@ class Report(CommandTest):
                     browser.call("Emulation.setEmulatedMedia", media="print")
                     self.assertGreater(browser.evaluate("document.body.scrollHeight"), 2 * closed)  # paper shows the details
                     self.assertEqual(*browser.evaluate("(e => [e.scrollHeight, e.clientHeight])(document.querySelector('.legend'))"))
+
+    def test_a_sweep_fits_a_window_of_1200_pixels_and_a_phone_of_400(self):
+        """On the phone, only tables scroll, and each alone."""
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-3, 3e-3, 1e-2]", "--over", 'optim.name=["adamw", "sgd"]',
+                   "--over", "model.layers=[1, 2]", "--out", "s", "train.steps=30")
+        with chromium.Chromium() as browser:
+            for width in (1200, 400):
+                with self.subTest(width):
+                    browser.open(f"file://{self.folder}/s/report.html", (width, 900))
+                    if width == 1200:
+                        self.assertEqual(browser.evaluate(SCROLLED), [])
+                    browser.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+                    self.check_widths(browser)
+
+    def test_names_of_embeddings_do_not_cover_each_other(self):
+        words = [f"word{'-' * (i % 7)}{i}" for i in range(150)]
+        self.write("words.csv", "text,label\n" + "".join(f"{a} {b},{i % 2}\n" for i, (a, b) in enumerate(zip(words, words[1:] + words[:1]))))
+        self.write("words.toml", '[task]\nname = "files"\ntrain = "words.csv"\nvalidation = "words.csv"\ntest = "words.csv"\n'
+                   "[model]\nwidth = 8\nheads = 1\nlayers = 1\n[train]\nsteps = 9\n")
+        self.xgrad("train", "words.toml", "run.dir=run", "-q")
+        self.xgrad("report", "run")
+        with chromium.Chromium() as browser:
+            browser.open(f"file://{self.folder}/run/report.html", (1200, 900))
+            self.assertEqual(browser.evaluate(COVERED), [])
+            named = browser.evaluate("document.querySelectorAll('.plane g text').length")
+            self.assertTrue(30 < named <= 152, named)
+            self.assertEqual(browser.evaluate("document.querySelectorAll('.plane circle').length"), 151)
 
     def test_a_failed_run(self):
         page = self.page("run", "optim.lr=1e30", "optim.name=sgd", "train.clip=0", exit_code=5)

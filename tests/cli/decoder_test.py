@@ -88,7 +88,7 @@ class Decoder(CommandTest):
 
     def test_the_report_shows_the_decoder(self):
         page = self.report("run")
-        self.assertEqual(re.findall('alt="attention map of (.*?)"', page), [f"{module}, head {head}" for module in MODULES for head in (0, 1)])
+        self.assertEqual(re.findall('aria-label="attention map of (.*?)"', page), [f"{module}, head {head}" for module in MODULES for head in (0, 1)])
         self.assertIn(FORCED, page)
 
     def test_the_penalty_counts_the_heads_of_the_decoder(self):

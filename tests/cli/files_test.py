@@ -172,7 +172,7 @@ class Files(CommandTest):
     def test_naive_bayes_stands_beside_the_model(self):
         done = self.xgrad("train", "data/rows.toml", "run.dir=run")
         self.assertRegex(done.stdout, r"\nrule +naive Bayes of 1- to 2-grams: accuracy 1.0000, exact match 1.0000\n")
-        self.assertIn("accuracy of the rule &quot;naive Bayes of 1- to 2-grams&quot;, test", self.report("run"))
+        self.assertIn("accuracy of the rule &quot;naive Bayes of 1- to 2-grams&quot;", self.report("run"))
 
     def test_any_number_of_labels(self):
         self.write("data/rows.csv", "text,label\n" + "".join(

@@ -17,19 +17,25 @@ class Chart:
         svg = xml.etree.ElementTree.fromstring(re.search("<svg.*</svg>", figure, re.DOTALL)[0])
         self.width, self.height = (float(side) for side in svg.get("viewBox").split()[2:])
         grid = [float(line.get("y1")) for line in svg.iter("line")]
-        labels = [(text, self.number(text.text)) for text in svg.iter("text")]
-        beside = [(text, value) for text, value in labels if text.get("x") == "47.0"]
+        self.titles = [text.text for text in svg.findall("text[@class='axis']")]
+        labels = [(text, self.number(text.text)) for text in svg.findall("text") if text.get("class") is None]
+        beside = [(text, value) for text, value in labels if text.get("x") == "57.0"]
         self.label_gaps = [float(text.get("y")) - at for at, (text, _) in zip(grid, beside, strict=True)]
         self.y_ticks = [(at, value) for at, (_, value) in zip(grid, beside)]
         self.x_ticks = [(float(text.get("x")), value) for text, value in labels if text.get("text-anchor") == "middle"]
-        self.y, self.x = self.axis(self.y_ticks), self.axis(self.x_ticks)
-        shapes = {line.find("title").text: line for line in svg.iter("g")}
+        self.y, self.x = (None if len(ticks) < 2 or any(isinstance(value, str) for _, value in ticks) else self.axis(ticks) for ticks in (self.y_ticks, self.x_ticks))
+        shapes = {line.find("title").text: line for line in svg.iter("g") if line.find("polyline") is not None}
+        self.marks = [mark.find("title").text for mark in svg.findall("g[@class='best']")]
         self.lines = {name: [self.points(line.find(tag)) for tag in ("polyline", "polygon")] for name, line in shapes.items()}
         self.circles = {name: [(float(c.get("cx")), float(c.get("cy"))) for c in line.iter("circle")]
                         for name, line in shapes.items()}
 
     def number(self, label):
-        return 1000 * float(label[:-1]) if label.endswith("k") else float(label)
+        """A label as a number; a name as it is."""
+        try:
+            return 1000 * float(label[:-1]) if label.endswith("k") else float(label)
+        except ValueError:
+            return label
 
     def axis(self, ticks):
         """From a place on the drawing to a value; logarithmic if that fits the ticks better."""
@@ -48,7 +54,13 @@ class Chart:
 def charts(page):
     """{title: Chart} of a page's text."""
     return {title: Chart(figure) for title, figure in
-            re.findall(r"<figure><figcaption>([^<]*)</figcaption>\s*(<svg.*?</svg>)</figure>", page, re.DOTALL)}
+            re.findall(r"<figure><figcaption>([^<]*)</figcaption>\s*(<svg.*?</svg>)", page, re.DOTALL)}
+
+
+def sparks(page):
+    """{title: [the first, last, least and largest value]} of the small lines of a page, as text."""
+    return {title: re.findall("<td>([^<]*)</td>", rest) for title, rest in
+            re.findall('<svg class="spark.*?<title>(.*?)</title>.*?</svg></td>(.*?)</tr>', page)}
 
 
 def tables(part):

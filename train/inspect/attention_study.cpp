@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string_view>
 
 #include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/layers/module.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
@@ -141,6 +143,28 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
   }
   return {pass.dataset.size(), pass.shape.output == OutputKind::generated,
           evaluate(model, pass, objective), without(silent, model, parameters, pass, objective)};
+}
+
+std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
+                                     std::size_t rows) {
+  const Example tokens{.ids = example.ids};  // without edges, which have no rows
+  std::vector<std::string> names;
+  std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
+  for (std::string word; words >> word;) names.push_back(word);
+  if (names.size() + 1 == rows) names.insert(names.begin(), "[class]");
+  return names;
+}
+
+std::pair<std::vector<std::string>, std::vector<std::string>> map_names(const AttentionMap& map,
+                                                                        const Example& example,
+                                                                        const TaskShape& shape) {
+  const auto inputs = token_names(example, shape, map.probabilities.shape()[3]);
+  const bool decodes = shape.output == OutputKind::generated && map.path.starts_with("decoder.");
+  if (!decodes) return {inputs, inputs};
+  std::vector<std::string> rows, read{"[begin]"};
+  for (const std::int32_t c : example.targets) rows.push_back(class_text(c, shape));
+  read.insert(read.end(), rows.begin(), rows.end() - 1);
+  return {rows, map.path.ends_with("self_attn") ? read : inputs};
 }
 
 const char* outputs_read(bool forced) {

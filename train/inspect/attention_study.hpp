@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xgrad/layers/attention/metrics.hpp>
@@ -23,6 +24,18 @@ struct AttentionMap {
 template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
+
+/// The names of `rows` positions: the example's tokens, after [class] if there is one row more;
+/// empty if the example has no tokens.
+std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
+                                     std::size_t rows);
+
+/// Names the rows and columns of a map of an example: its queries and keys; empty if they are
+/// unknown. In a decoder, a row is the output that the model predicts there. In its self-attention,
+/// a column is the output that it reads there, after "[begin]".
+std::pair<std::vector<std::string>, std::vector<std::string>> map_names(const AttentionMap& map,
+                                                                        const Example& example,
+                                                                        const TaskShape& shape);
 
 /// The study of one attention module.
 struct LayerStudy {

@@ -12,6 +12,7 @@
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/text/amounts.hpp>
+#include <xgrad/text/excerpt.hpp>
 
 namespace {
 
@@ -52,8 +53,9 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kMostTokens = 200;  // more names cannot be read
-constexpr double kWidth = 800, kHeight = 500, kMargin = 24, kNames = 90;  // in SVG units
+constexpr std::size_t kMostTokens = 200;                     // more names cannot be read
+constexpr double kWidth = 800, kHeight = 500, kMargin = 36;  // in SVG units
+constexpr std::size_t kLongest = 24;                         // of a name, in bytes
 
 // How often each class goes with each token: (tokens, classes).
 std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& examples,
@@ -69,6 +71,33 @@ std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& ex
     }
   }
   return counts;
+}
+
+struct Box {
+  double left, top, right, bottom;
+  bool overlaps(const Box& o) const {
+    return left < o.right && o.left < right && top < o.bottom && o.top < bottom;
+  }
+};
+
+// Finds a place for a name of this width at a point: beside it, above or below it, where it covers
+// neither a point nor another name. Adds it to what is `taken`; nothing if there is no room.
+std::optional<Box> place_name(double x, double y, double width, std::vector<Box>& taken) {
+  constexpr double kGap = 4, kUp = 9, kDown = 3;  // a line of text, from its baseline
+  const double beside = x + kGap + 1, before = x - kGap - 1 - width, middle = x - width / 2;
+  const std::pair<double, double> places[] = {
+      {beside, y + 4},          {before, y + 4},         {middle, y - kGap - kDown},
+      {middle, y + kGap + kUp}, {beside, y - kGap},      {beside, y + kGap + kUp},
+      {before, y - kGap},       {before, y + kGap + kUp}};
+  for (const auto& [left, base] : places) {
+    const Box box{left, base - kUp, left + width, base + kDown};
+    const bool inside = left > 18 && box.top > 0 && box.right < kWidth && box.bottom < kHeight - 18;
+    const auto covers = [&](const Box& other) { return box.overlaps(other); };
+    if (!inside || std::ranges::any_of(taken, covers)) continue;
+    taken.push_back(box);
+    return box;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -115,7 +144,7 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
   const Tensor<double> least = xt::amin(points, {0}), most = xt::amax(points, {0});
   const double left = least(0), bottom = least(1), right = most(0), top = most(1);
   // One scale for both axes, so that distances can be compared.
-  const double scale = std::min((kWidth - kMargin - kNames) / std::max(1e-12, right - left),
+  const double scale = std::min((kWidth - 2 * kMargin) / std::max(1e-12, right - left),
                                 (kHeight - 2 * kMargin) / std::max(1e-12, top - bottom));
   std::string text = fmt::format(
       "<p class=\"soft\">The embeddings of {} tokens in the plane of their first two principal "
@@ -133,23 +162,32 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
     text += "<span>" + sample(c) + escape(class_text(std::int32_t(c), shape)) + "</span> ";
   }
   text += fmt::format(
-      "</p>\n<figure class=\"plane\"><svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
-      "aria-label=\"token embeddings\">\n",
+      "</p>\n<div class=\"wide\"><figure class=\"plane\"><svg viewBox=\"0 0 {:g} {:g}\" "
+      "role=\"img\" aria-label=\"token embeddings\">\n",
       kWidth, kHeight);
+  text += axis_title(kWidth / 2, kHeight - 6, "first principal component");
+  text += axis_title(13, kHeight / 2, "second principal component", /*turned=*/true);
+  const auto x = [&](std::size_t i) { return kMargin + scale * (points(i, 0) - left); };
+  const auto y = [&](std::size_t i) { return kMargin + scale * (top - points(i, 1)); };
+  std::vector<Box> taken;
   for (std::size_t i = 0; i < tokens; ++i) {
-    const double x = kMargin + scale * (points(i, 0) - left);
-    const double y = kMargin + scale * (top - points(i, 1));
+    taken.push_back({x(i) - 3, y(i) - 3, x(i) + 3, y(i) + 3});
+  }
+  for (std::size_t i = 0; i < tokens; ++i) {
     const std::string name =
-        escape(i < shape.token_names.size() ? shape.token_names[i] : std::to_string(i));
+        i < shape.token_names.size() ? shape.token_names[i] : std::to_string(i);
+    const std::string shown = clipped(name, kLongest);
     const auto first = counts.begin() + std::ptrdiff_t(by_class ? i * classes : 0);
     const auto often = std::max_element(first, first + std::ptrdiff_t(by_class ? classes : 0));
+    const auto place = place_name(x(i), y(i), text_width(shown), taken);
     text += fmt::format(
         "<g class=\"c{}\"><title>{}: {:.6g}, {:.6g}</title><circle cx=\"{:.1f}\" cy=\"{:.1f}\" "
-        "r=\"3\"/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-        by_class ? std::size_t(often - first) : i % kColors, name, points(i, 0), points(i, 1), x, y,
-        x + 5, y + 4, name);
+        "r=\"3\"/>{}</g>\n",
+        by_class ? std::size_t(often - first) : i % kColors, escape(name), points(i, 0),
+        points(i, 1), x(i), y(i),
+        place ? text_at(place->left, place->bottom - 3, "start", shown) : "");
   }
-  return text + "</svg></figure>\n";
+  return text + "</svg></figure></div>\n";
 }
 
 }  // namespace xgrad

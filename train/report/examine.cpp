@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/text/amounts.hpp>
@@ -20,17 +23,19 @@ using html::escape;
 namespace {
 
 constexpr std::size_t kExamples = 1000;
-constexpr std::size_t kSamples = 8;       // right ones and wrong ones
+constexpr std::size_t kSamples = 6;       // right ones and wrong ones
 constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
 constexpr std::size_t kMostNumbers = 32;  // of a prediction
-constexpr std::size_t kMostMaps = 48;
 
-// An example with its prediction.
+// An example of the test split with its prediction.
 struct Sample {
-  std::string input = {};  // as HTML, with the start of the list of all parts
+  std::size_t index = 0;
   // By word, yes-or-no answer or number.
   std::vector<std::string> targets = {}, predictions = {};
   bool right = true;  // every class or answer that counts is right
+  // The probability of the surest error or, if there is none, of the least sure answer. Of numbers
+  // the size of the error: the root of the mean square of the differences.
+  double score = 1;
 };
 
 // The input as text, or as a picture before the list.
@@ -51,43 +56,75 @@ std::string input_box(const Example& example, const TaskShape& shape) {
   return "<img alt=\"the input\" src=\"" + html::uri(picture) + "\"><dl>";
 }
 
-// Targets and predictions. `outputs` are `count` numbers.
+// `outputs` are `count` numbers, in the task's scale.
 template <class T>
-Sample judged(const Example& example, const TaskShape& shape, const T* outputs, std::size_t count) {
+Sample with_numbers(const Example& example, const TaskShape& shape, const T* outputs,
+                    std::size_t count) {
+  Sample sample;
+  double squares = 0, known = 0;
+  for (std::size_t i = 0; i < std::min(count, example.values.size()); ++i) {
+    const bool scaled = !shape.value_mean.empty();
+    const double unit = scaled ? shape.value_deviation[i % shape.classes] : 1;
+    const double zero = scaled ? shape.value_mean[i % shape.classes] : 0;
+    const double target = example.values[i], off = unit * (double(outputs[i]) - target);
+    squares += std::isnan(target) ? 0 : off * off;
+    known += !std::isnan(target);
+    if (i >= kMostNumbers) continue;
+    sample.targets.push_back(std::isnan(target) ? "."
+                                                : fmt::format("{:.4g}", zero + unit * target));
+    sample.predictions.push_back(fmt::format("{:.4g}", zero + unit * double(outputs[i])));
+  }
+  sample.score = std::sqrt(squares / std::max(1.0, known));
+  if (std::isnan(sample.score)) sample.score = std::numeric_limits<double>::infinity();
+  return sample;
+}
+
+// `outputs` are `count` logits.
+template <class T>
+Sample with_answers(const Example& example, const TaskShape& shape, const T* outputs,
+                    std::size_t count) {
   Sample sample;
   const std::size_t classes = shape.classes;
-  if (shape.target == TargetKind::numbers) {
-    const T* const end = outputs + std::min(count, kMostNumbers);
-    sample.targets = {target_text(example, shape)};
-    sample.predictions = {fmt::format("{:.4g}", fmt::join(outputs, end, " "))};
-  }
-  const auto put = [&](const std::string& target, const std::string& prediction, bool right) {
+  const auto put = [&](const std::string& target, const std::string& answer, bool right, double p) {
     sample.targets.push_back(target);
-    sample.predictions.push_back(prediction);
+    sample.predictions.push_back(answer);
+    if (!right) sample.score = sample.right ? p : std::max(sample.score, p);
     sample.right = sample.right && right;
+    if (sample.right) sample.score = std::min(sample.score, p);
   };
   for (std::size_t t = 0; t < example.targets.size() && (t + 1) * classes <= count; ++t) {
     const std::int32_t target = example.targets[t];
     const T* logits = outputs + t * classes;
-    const auto guess = std::int32_t(std::max_element(logits, logits + classes) - logits);
+    const T* const largest = std::max_element(logits, logits + classes);
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += portable::exp(double(logits[c] - *largest));
     const bool counts = target != kIgnore;
-    put(class_text(target, shape), class_text(counts ? guess : target, shape),
-        !counts || guess == target);
+    const auto guess = counts ? std::int32_t(largest - logits) : target;
+    put(class_text(target, shape), class_text(guess, shape), guess == target, counts ? 1 / sum : 1);
   }
   for (std::size_t i = 0; shape.target == TargetKind::binary && i < example.values.size(); ++i) {
     if (std::isnan(example.values[i])) continue;
     const bool yes = example.values[i] > 0.5f, guess = outputs[i] > 0;
-    put(answer_text(yes, i % classes, shape), answer_text(guess, i % classes, shape), guess == yes);
+    put(answer_text(yes, i % classes, shape), answer_text(guess, i % classes, shape), guess == yes,
+        1 / (1 + portable::exp(-std::abs(double(outputs[i])))));
   }
+  if (std::isnan(sample.score)) sample.score = 0;
   return sample;
 }
 
-// The input, and targets and predictions unless there are none; marks errors if `judged`.
-std::string sample_box(const Sample& sample, bool judged) {
-  std::string text = "<div class=\"sample\">" + sample.input;
+// Keeps the samples of the highest scores, the first of equal ones.
+void keep_highest(std::vector<Sample>& kept, const Sample& sample) {
+  kept.insert(std::ranges::upper_bound(kept, sample.score, std::greater(), &Sample::score), sample);
+  if (kept.size() > kSamples) kept.pop_back();
+}
+
+// An example with its targets and predictions; marks errors, except of numbers.
+std::string sample_box(const Sample& sample, const Dataset& examples, const TaskShape& shape) {
+  const bool numbers = shape.target == TargetKind::numbers;
+  std::string text = "<div class=\"sample\">" + input_box(examples.get(0, sample.index), shape);
   const auto add = [&](const char* name, const std::vector<std::string>& shown) {
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      const bool wrong = judged && i < sample.targets.size() && shown[i] != sample.targets[i];
+      const bool wrong = !numbers && shown[i] != sample.targets[i];
       text += i > 0 ? " " : fmt::format("<dt>{}</dt><dd>", name);
       text += wrong ? "<mark>" + escape(shown[i]) + "</mark>" : escape(shown[i]);
     }
@@ -95,14 +132,63 @@ std::string sample_box(const Sample& sample, bool judged) {
   };
   add("target", sample.targets);
   add("model", sample.predictions);
+  text += numbers ? fmt::format("<dt>error</dt><dd>{:.4g}</dd>", sample.score)
+                  : "<dt>probability</dt><dd>" + html::bar(sample.score) + "</dd>";
   return text + "</dl></div>\n";
 }
 
-std::string boxes(const std::string& title, const std::vector<Sample>& samples, bool judged) {
-  if (samples.empty()) return "";
-  std::string text = "<h3>" + title + "</h3>\n<div class=\"samples\">\n";
-  for (const Sample& sample : samples) text += sample_box(sample, judged);
-  return text + "</div>\n";
+// The samples of a part of the examples, kept as they were seen.
+struct Samples {
+  std::size_t wrong_count = 0, right_count = 0;
+  std::vector<Sample> wrong = {}, right = {};  // of numbers, all are right
+
+  void add(const Sample& sample, bool numbers) {
+    ++(sample.right ? right_count : wrong_count);
+    if (numbers || !sample.right) keep_highest(wrong, sample);
+    if (sample.right && right.size() < kSamples) right.push_back(sample);
+  }
+};
+
+std::string samples_section(const Samples& samples, const Dataset& examples,
+                            const TaskShape& shape) {
+  const bool numbers = shape.target == TargetKind::numbers;
+  const std::string all = grouped(examples.size());
+  std::string text;
+  const auto add = [&](const std::string& title, const std::vector<Sample>& shown) {
+    text += "<h3>" + title + "</h3>\n<div class=\"samples\">\n";
+    for (const Sample& sample : shown) text += sample_box(sample, examples, shape);
+    text += "</div>\n";
+  };
+  if (numbers) {
+    add("Largest errors", samples.wrong);
+    add("The first examples", samples.right);
+    return text;
+  }
+  const auto count = [&](std::size_t n) { return " " + grouped(n) + " of " + all; };
+  if (samples.wrong.empty()) {
+    text += "<p>The model is right on all " + all + ".</p>\n";
+  } else {
+    add("Wrong:" + count(samples.wrong_count) + ", the surest errors first", samples.wrong);
+  }
+  if (!samples.right.empty()) add("Right:" + count(samples.right_count), samples.right);
+  return text +
+         "<p class=\"soft\">The probability is that of the surest error or, where all is "
+         "right, of the least sure answer.</p>\n";
+}
+
+// Precision, recall and F1 of each class; empty without classes.
+std::string classes_section(const ClassReport& classes, const TaskShape& shape) {
+  if (classes.classes() == 0) return "";
+  std::vector<std::vector<std::string>> rows{{"class", "targets", "precision", "recall", "F1"}};
+  for (std::size_t c = 0; c < classes.classes(); ++c) {
+    rows.push_back({escape(class_text(std::int32_t(c), shape)),
+                    grouped(std::uint64_t(classes.recall(c).count()))});
+    for (const RatioMean& mean : {classes.precision(c), classes.recall(c), classes.f1(c)}) {
+      rows.back().push_back(html::bar(mean.mean()));
+    }
+  }
+  rows.push_back({"mean (macro F1)", "", "", "", html::bar(classes.macro_f1().value)});
+  return html::table(rows);
 }
 
 // The confusion matrix. A cell is darker the larger its part of the row.
@@ -128,65 +214,24 @@ std::string confusion_section(const ClassReport& classes, const TaskShape& shape
   return text + "</tr>\n</table></div>\n";
 }
 
-// The attention maps of every head for one example; empty if it is too long.
+// The maps of one example; empty if it is too long.
 template <class T>
 std::string maps_section(const LoadedModel<T>& loaded, const Example& example, std::size_t patch) {
   const TaskShape& shape = loaded.shape;
   if (attended_tokens(example, shape, patch) > kMostMapped) return "";
   const bool forced = shape.output == OutputKind::generated;
-  Sample sample{.input = input_box(example, shape)};
-  if (forced) sample.targets = {target_text(example, shape)};
-  std::size_t all = 0;
-  std::string figures;
-  const Batch batch = collate({example}, shape);
-  for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
-    for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
-      if (++all > kMostMaps) continue;
-      const std::string name = fmt::format("{}, head {}", map.path, head);
-      figures += "<figure><img alt=\"attention map of " + escape(name) + "\" src=\"" +
-                 html::uri(head_picture(map, head)) + "\"><figcaption>" +
-                 html::breakable(name, '.') + "</figcaption></figure>\n";
-    }
-  }
-  if (figures.empty()) return "";
-  return fmt::format(
-      "<p class=\"soft\">A row for each token that looks, a column for each that is looked at{}{}."
-      "</p>\n{}<div class=\"maps\">\n{}</div>\n",
-      all > kMostMaps ? fmt::format("; the first {} of {} maps", kMostMaps, all) : "",
-      outputs_read(forced), sample_box(sample, false), figures);
-}
-
-// The metrics of each head over all examples, and the loss of the model without it.
-std::string heads_section(const AttentionStudy& study) {
-  std::string text;
-  const std::vector<Figure> whole = study.metrics.figures();
-  for (const LayerStudy& layer : study.layers) {
-    std::vector<std::vector<std::string>> rows{{escape(layer.path), "entropy", "distance",
-                                                "asymmetry", "loss without",
-                                                escape(whole[1].name) + " without"}};
-    for (std::size_t h = 0; h < layer.metrics.heads(); ++h) {
-      rows[0].push_back(fmt::format("cosine with head {}", h));
-      const std::vector<Figure> without = layer.without[h].figures();
-      const double loss = without[0].value, other = without[1].value;
-      rows.push_back({fmt::format("head {}", h), fmt::format("{:.3f}", layer.metrics.entropy(h)),
-                      fmt::format("{:.2f}", layer.metrics.distance(h)),
-                      fmt::format("{:.3f}", layer.metrics.asymmetry(h)),
-                      fmt::format("{:.3f} ({:+.3f})", loss, loss - whole[0].value),
-                      fmt::format("{:.4f} ({:+.4f})", other, other - whole[1].value)});
-      for (std::size_t g = 0; g < layer.metrics.heads(); ++g) {
-        rows.back().push_back(fmt::format("{:.2f}", layer.metrics.redundancy(g, h)));
-      }
-    }
-    text += html::table(rows);
-  }
-  return text;
+  return html::maps_section(
+      attention_maps(*loaded.model, loaded.parameters, collate({example}, shape)), example, shape,
+      "<div class=\"sample\">" + input_box(example, shape) +
+          (forced ? "<dt>target</dt><dd>" + escape(target_text(example, shape)) + "</dd>" : "") +
+          "</dl></div>\n");
 }
 
 // Names and values of references for the results on the test split.
 std::vector<std::vector<std::string>> references(const Task& task, std::size_t examples_seen) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::string& name, const std::optional<double>& value) {
-    if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
+    if (value) rows.push_back({escape(name), fmt::format("{:.4f}", *value)});
   };
   if (const std::optional<Ceiling> ceiling = task.ceiling(Split::test)) {
     const bool classes = ceiling->accuracy > 0;  // it is 0 for tasks with numbers as targets
@@ -214,20 +259,20 @@ Examination examine(const FoundRun& source, bool with_heads) {
   const auto all = loaded.task->dataset(Split::test);
   const Subset test(*all, kExamples);
   const Pass pass{test, shape, train.batch};
-  ClassReport classes(
-      shape.target == TargetKind::classes && shape.classes <= kMostClasses ? shape.classes : 0);
-  std::vector<Sample> right, wrong;
+  const bool numbers = shape.target == TargetKind::numbers;
+  ClassReport classes(!numbers && shape.classes <= kMostClasses ? shape.classes : 0);
+  Samples samples;
   std::size_t index = 0;
   for_each_output(*loaded.model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
     if (classes.classes() > 0) classes.add(outputs, batch);
     const std::size_t row = outputs.size() / batch.size;
     for (std::size_t i = 0; i < batch.size; ++i) {
-      const Example example = test.get(0, index++);
-      Sample sample = judged(example, shape, outputs.data() + i * row, row);
-      auto& kept = sample.right ? right : wrong;
-      if (kept.size() == kSamples) continue;
-      sample.input = input_box(example, shape);
-      kept.push_back(std::move(sample));
+      const T* const own = outputs.data() + i * row;
+      const Example example = test.get(0, index);
+      Sample sample =
+          numbers ? with_numbers(example, shape, own, row) : with_answers(example, shape, own, row);
+      sample.index = index++;
+      samples.add(sample, numbers);
     }
   });
 
@@ -241,12 +286,10 @@ Examination examine(const FoundRun& source, bool with_heads) {
   const auto add = [&](const char* title, const std::string& of, const std::string& section) {
     if (!section.empty()) found.sections.emplace_back(title, of + section);
   };
-  add("Confusion", where, confusion_section(classes, shape));
-  add("Examples", "",
-      where + (shape.target == TargetKind::numbers
-                   ? boxes("Some examples", right, false)
-                   : boxes("Wrong", wrong, true) + boxes("Right", right, true)));
+  add("Examples", where, samples_section(samples, test, shape));
   add("Attention", "", maps_section(loaded, test.get(0, 0), source.config.model.patch));
+  add("Classes", where, classes_section(classes, shape));
+  add("Confusion", "", confusion_section(classes, shape));
   for (const Parameter<T>& p : loaded.parameters) {
     if (p.name != "embedding.token.weight") continue;
     add("Embeddings", "", html::embeddings_section(cast<double>(p.value()), shape, test));
@@ -254,7 +297,7 @@ Examination examine(const FoundRun& source, bool with_heads) {
   const Objective objective = make_objective(train, shape);
   if (with_heads) {
     add("Heads", where,
-        heads_section(study_attention(*loaded.model, loaded.parameters, pass, objective)));
+        html::heads_section(study_attention(*loaded.model, loaded.parameters, pass, objective)));
   }
   return found;
 }

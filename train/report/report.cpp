@@ -11,7 +11,6 @@
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {
@@ -52,7 +51,7 @@ void add_row(std::vector<Row>& rows, const std::string& name, const Groups& grou
 std::string with_error(const MetricsRow& row, const std::string& metric) {
   const auto value = row.number(metric), error = row.number(metric + "_se");
   if (!value) return "";
-  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ±\u00A0{:.4f}", *error) : "");
+  return fmt::format("{:.4f}", *value) + (error ? fmt::format("\u00A0±\u00A0{:.4f}", *error) : "");
 }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
@@ -66,34 +65,6 @@ Row heads(const Groups& groups) {
   return row;
 }
 
-// A table with a column for each group; `more` follows the metrics.
-std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}) {
-  std::vector<Row> rows{heads(groups)};
-  for (const std::string split : {"validation", "test"}) {
-    for (const std::string& metric : metrics_of(groups, {split})) {
-      add_row(rows, metric + ", " + split, groups,
-              [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
-    }
-  }
-  rows.insert(rows.end(), more.begin(), more.end());
-  if (!std::all_of(groups.begin(), groups.end(), is_one_run)) {
-    add_row(rows, "runs", groups, [](const RunGroup& group) { return group.state(); });
-  }
-  const auto add_mean = [&](const char* name, double RunHistory::*figure, const auto& text) {
-    add_row(rows, name, groups, [&](const RunGroup& group) {
-      RatioMean mean;
-      for (const RunHistory* run : group.averaged()) {
-        if (run->*figure > 0) mean.add(run->*figure, 1);
-      }
-      return mean.mean() > 0 ? text(mean.mean()) : "";
-    });
-  };
-  add_mean("time", &RunHistory::seconds, clock);
-  add_mean("tokens or images a second", &RunHistory::rate,
-           [](double rate) { return grouped(std::uint64_t(rate)); });
-  return rows;
-}
-
 std::vector<Row> transposed(const std::vector<Row>& rows) {
   std::vector<Row> result(rows[0].size());
   for (const Row& row : rows) {
@@ -102,31 +73,32 @@ std::vector<Row> transposed(const std::vector<Row>& rows) {
   return result;
 }
 
-html::ChartLine line_of(const RunGroup& group, const std::string& split, const std::string& metric,
-                        const std::string& name, std::size_t look) {
-  html::ChartLine line{name, look, {}};
-  const bool errors = split == "validation" || !is_one_run(group);
-  for (const MetricsRow& row : group.rows.at(split)) {
-    const double error = errors ? row.number(metric + "_se").value_or(0) : 0;
-    if (const auto value = row.number(metric)) {
-      line.points.push_back({double(row.step), *value, error});
+// A row for each group: settings, main metrics, and time.
+std::vector<Row> overview(const Groups& groups) {
+  std::vector<Row> rows{heads(groups)};
+  for (const Row& row : html::chosen_settings(groups)) {
+    rows.push_back({breakable(row[0], '.')});
+    std::ranges::transform(row.begin() + 1, row.end(), std::back_inserter(rows.back()), escape);
+  }
+  for (const std::string split : {"validation", "test"}) {
+    std::vector<std::string> metrics = html::own_metrics(groups, {split}, /*last=*/true);
+    metrics.resize(std::min<std::size_t>(metrics.size(), 2));
+    for (const std::string& metric : metrics) {
+      add_row(rows, split + " " + metric, groups,
+              [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
     }
   }
-  return line;
-}
-
-// A line for each of the kLooks best groups; for a single group, a line for each split.
-std::vector<html::ChartLine> lines_of(const Groups& groups, const std::string& split,
-                                      const std::string& metric) {
-  if (groups.size() == 1) {
-    return {line_of(groups[0], "validation", metric, "validation", 0),
-            line_of(groups[0], "train", metric, "train", html::kColors)};
+  if (!std::ranges::all_of(groups, is_one_run)) {
+    add_row(rows, "runs", groups, [](const RunGroup& group) { return group.state(); });
   }
-  std::vector<html::ChartLine> lines;
-  for (std::size_t i = 0; i < std::min(groups.size(), kLooks); ++i) {
-    lines.push_back(line_of(groups[i], split, metric, groups[i].name, i));
-  }
-  return lines;
+  add_row(rows, "time", groups, [](const RunGroup& group) {
+    RatioMean mean;
+    for (const RunHistory* run : group.averaged()) {
+      if (run->seconds > 0) mean.add(run->seconds, 1);
+    }
+    return mean.mean() > 0 ? clock(mean.mean()) : "";
+  });
+  return transposed(rows);
 }
 
 // The run with the lowest validation loss among those that the means are over.
@@ -136,28 +108,64 @@ const RunHistory& best_run(const RunGroup& group) {
       runs, {}, [](const RunHistory* run) { return loss_of(run->last("validation")); });
 }
 
-// A table of the last metrics. Several groups have a row each, in the colour of their lines. A
-// single group has a row for each metric, followed by the rows of `more`, which are already HTML.
-std::string results_section(const Groups& groups, const std::vector<Row>& more) {
-  std::vector<Row> rows = figures(groups, more);
-  const bool several = groups.size() > 1;
-  for (std::size_t i = 0; several && i < std::min(groups.size(), kLooks); ++i) {
-    rows[0][i + 1] = html::sample(i) + rows[0][i + 1];
+// A note on what stands behind the signs of a table.
+std::string note_on_errors(const Groups& groups) {
+  return std::ranges::all_of(groups, is_one_run)
+             ? "± is one standard error over the examples."
+             : "Runs that differ only in train.seed form a group, of which the table shows the "
+               "mean "
+               "± its standard error over the runs. Means are over finished runs, or over "
+               "unfinished ones if none finished, or over failed ones if all failed. A mean over "
+               "one run of several has no ±. For a group of one run, ± is one standard error over "
+               "the examples.";
+}
+
+std::string soft(const std::string& text) {
+  return "<p class=\"soft\">" + text + "</p>\n";
+}
+
+// A table of the last metrics of one group, followed by references, which are already HTML.
+std::string results_of(const RunGroup& group, const std::vector<Row>& references) {
+  const Groups one{group};
+  std::vector<Row> rows{{"", "validation", "test"}};
+  for (const std::string& metric : html::own_metrics(one, {"validation", "test"}, true)) {
+    Row& row = rows.emplace_back(Row{escape(metric)});
+    for (const char* split : {"validation", "test"}) {
+      const std::string cell = with_error(group.last.at(split), metric);
+      row.push_back(cell.empty() ? "–" : cell);
+    }
   }
-  if (metrics_of(groups, {"validation", "test"}).empty()) {
-    return "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
+  if (rows.size() == 1) return "<p>Nothing was evaluated.</p>\n";
+  for (const Row& reference : references) rows.push_back({reference[0], "", reference[1]});
+  return table(rows) + soft(note_on_errors(one));
+}
+
+// Whether the name of a group consists of values that the table shows beside it, as in a sweep.
+bool says_its_settings(std::string name, const std::vector<Row>& settings, std::size_t group) {
+  const auto plain = [](std::string text) {
+    std::erase(text, '"');
+    return text;
+  };
+  for (const Row& row : settings) {
+    const std::string part = plain(row[0] + "=" + row[group + 1]);
+    if (const std::size_t at = name.find(part); at != name.npos) name.erase(at, part.size());
   }
-  std::string notes =
-      several ? "The lowest validation loss comes first, groups with failed runs last. " : "";
-  notes += std::all_of(groups.begin(), groups.end(), is_one_run)
-               ? "± is one standard error over the examples."
-               : "Runs that differ only in train.seed form a group, of which the table shows the "
-                 "mean ± its standard error over the runs. Means are over finished runs, or over "
-                 "unfinished ones if none finished, or over failed ones if all failed. A mean over "
-                 "one run of several has no ±. For a group of one run, ± is one standard error "
-                 "over the examples.";
-  return "<h2>Results</h2>\n" + table(several ? transposed(rows) : rows) + "<p class=\"soft\">" +
-         notes + "</p>\n";
+  return !settings.empty() && name.find_first_not_of(", ") == name.npos;
+}
+
+// A table with a row for each group, in the colour of its lines.
+std::string results_of(const Groups& groups) {
+  std::vector<Row> rows = overview(groups);
+  const std::vector<Row> settings = html::chosen_settings(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (says_its_settings(groups[i].name, settings, i)) {
+      rows[i + 1][0] = std::to_string(i + 1);
+    }
+    if (i < kLooks) rows[i + 1][0] = html::sample(i) + rows[i + 1][0];
+  }
+  return table(rows) +
+         soft("The lowest validation loss comes first, groups with failed runs last. " +
+              note_on_errors(groups));
 }
 
 // A table of the runs of a group; empty if it has only one run.
@@ -165,44 +173,7 @@ std::string runs_section(const RunGroup& group) {
   if (is_one_run(group)) return "";
   Groups runs;
   for (const RunHistory& run : group.runs) runs.push_back(group_runs({run})[0]);
-  std::vector<Row> rows = figures(runs);
-  add_row(rows, "train.seed", runs,
-          [](const RunGroup& run) { return std::to_string(run.runs[0].config.train.seed); });
-  return "<h2>Runs of " + escape(group.name) + "</h2>\n" + table(transposed(rows));
-}
-
-// Charts of all metrics under one legend.
-std::string curves_section(const Groups& groups) {
-  std::string charts;
-  for (const std::string& metric : metrics_of(groups, {"train", "validation"})) {
-    if (groups.size() == 1) {
-      charts += html::chart(metric, lines_of(groups, "", metric));
-      continue;
-    }
-    for (const std::string split : {"validation", "train"}) {
-      charts += html::chart(metric + ", " + split, lines_of(groups, split, metric));
-    }
-  }
-  if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
-  const std::string best =
-      groups.size() > kLooks ? fmt::format("The best {} are drawn. ", kLooks) : "";
-  const char* const over = std::ranges::all_of(groups, is_one_run)
-                               ? "validation examples"
-                               : "the runs of a group, or over the validation examples of one run";
-  return "<h2>Curves</h2>\n<section>\n" + html::legend(lines_of(groups, "train", "")) +
-         "<div class=\"charts\">\n" + charts + "</div>\n</section>\n<p class=\"soft\">" + best +
-         "The horizontal axes count steps. Bands are one standard error on either side, over " +
-         over + ".</p>\n";
-}
-
-// A table of the keys in which groups differ; empty if they do not differ.
-std::string settings_section(const Groups& groups) {
-  std::vector<Row> rows{heads(groups)};
-  for (Row& row : settings_of(groups)) {
-    std::ranges::transform(row, row.begin(), escape);
-    rows.push_back(std::move(row));
-  }
-  return rows.size() == 1 ? "" : "<h2>Settings that differ</h2>\n" + table(transposed(rows));
+  return "<h2>Runs of " + escape(group.name) + "</h2>\n" + table(overview(runs));
 }
 
 // The best run of a group and the examination of its model, or why there is none.
@@ -239,7 +210,10 @@ std::string state_of(const RunHistory& run) {
     const std::string best =
         fmt::format(", best step {} of {}", grouped(run.last("test")->step), steps);
     return "<span class=\"state good\">finished</span> after " + steps + " steps" +
-           (run.config.train.keep_best ? best : "");
+           (run.config.train.keep_best ? best : "") +
+           (run.seconds > 0 ? " in " + clock(run.seconds) : "") +
+           (run.rate > 0 ? ", " + grouped(std::uint64_t(run.rate)) + " tokens or images a second"
+                         : "");
   }
   if (run.state == RunHistory::State::unfinished) {
     return "<span class=\"state\">unfinished</span> at step " + steps;
@@ -254,19 +228,33 @@ std::string tasks_of(const std::vector<RunHistory>& runs) {
   return escape(joined(tasks));
 }
 
+// The main metric and the loss on the test split, or on the validation split before its end.
+std::string headline(const RunGroup& group) {
+  const char* const split = group.last.at("test").numbers.empty() ? "validation" : "test";
+  const std::vector<std::string> names = metrics_of({group}, {split});
+  if (names.size() < 2) return "";
+  const auto figure = [&](const std::string& name) {
+    return escape(name) + " <strong>" + with_error(group.last.at(split), name) + "</strong>";
+  };
+  return fmt::format("<p class=\"headline\">On the {} split: {}, {}.</p>\n", split,
+                     figure(names[1]), figure(names[0]));
+}
+
 // If there are several runs, only those that did not finish get a line each.
-std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
+std::string header(const std::vector<RunHistory>& runs, const Groups& groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {
-    const std::string in = fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups");
-    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(), groups < runs.size() ? in : "",
+    const bool grouped_runs = groups.size() < runs.size();
+    const char* const noun = groups.size() == 1 ? "group" : "groups";
+    const std::string in = fmt::format(" in {} {}", groups.size(), noun);
+    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(), grouped_runs ? in : "",
                         RunGroup{"", runs}.state());
   }
   for (const RunHistory& run : runs) {
     if (runs.size() > 1 && run.state == RunHistory::State::finished) continue;
     text += "<p><strong>" + escape(run.name) + "</strong> " + state_of(run) + "</p>\n";
   }
-  return text;
+  return text + (groups.size() == 1 ? headline(groups[0]) : "");
 }
 
 std::string configuration(const Examined& run, const std::string& of) {
@@ -274,7 +262,8 @@ std::string configuration(const Examined& run, const std::string& of) {
   const TrainConfig& train = record.config.train;
   const std::string gradients = escape(gradients_of(record));
   return fmt::format(
-      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<pre>{3}</pre>\n"
+      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<details>"
+      "<summary>config.toml</summary>\n<pre>{3}</pre></details>\n"
       "<h2>Again{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
       "<p class=\"soft\">The same config gives the same bits on any number of threads, and on any "
       "processor with the same arithmetic.</p>\n<h2>Machine{0}</h2>\n<p>Trained in the arithmetic "
@@ -285,30 +274,35 @@ std::string configuration(const Examined& run, const std::string& of) {
       train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all its cores", kVersion);
 }
 
-// The sections about each group and its best run. Several groups become collapsible sections.
+// What a model learned: the sections of its examination, each with its heading.
+std::string learned(const Examined& best, const std::string& of) {
+  std::string text;
+  if (!best.why_not.empty()) {
+    text = "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(best.why_not) + "</p>\n";
+  }
+  for (const auto& [title, section] : best.found.sections) {
+    text += "<h2>" + title + of + "</h2>\n" + section;
+  }
+  return text;
+}
+
+// The sections about a group and its best run; `curves` stand after the model.
+std::string about(const RunGroup& group, const Examined& best, const std::string& of,
+                  const std::string& curves) {
+  const std::string numbers = html::numbers_section(group);
+  return html::overfitting(group) + learned(best, of) + curves +
+         (numbers.empty() ? "" : "<h2>Other numbers" + of + "</h2>\n" + numbers) + "<h2>Results" +
+         of + "</h2>\n" + results_of(group, best.found.references) + runs_section(group) +
+         configuration(best, of);
+}
+
+// The sections about several groups, which are collapsible.
 std::string details(const Groups& groups, const std::vector<Examined>& best) {
-  const bool several = groups.size() > 1;
-  std::string text = several ? "<h2>Details</h2>\n" : "";
+  std::string text = "<h2>Details</h2>\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto& [record, found, why_not] = best[i];
-    const std::string name = escape(record.name);
-    const std::string of = several || !is_one_run(groups[i]) ? ": " + name : "";
-    const auto add = [&](const std::string& title, const std::string& section) {
-      text += "<h2>" + title + of + "</h2>\n" + section;
-    };
-    if (several) {
-      text += "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
-              breakable(groups[i].name, ',') + "</summary>\n";
-    }
-    text += runs_section(groups[i]);
-    if (several && !found.references.empty()) {
-      std::vector<Row> rows{{"", name}};
-      rows.insert(rows.end(), found.references.begin(), found.references.end());
-      add("For comparison", table(rows));
-    }
-    if (!why_not.empty()) add("Examples", "<p>There are none: " + escape(why_not) + "</p>\n");
-    for (const auto& [title, section] : found.sections) add(title, section);
-    text += configuration(best[i], of) + (several ? "</details>\n" : "");
+    text += "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
+            breakable(groups[i].name, ',') + "</summary>\n" +
+            about(groups[i], best[i], ": " + escape(best[i].record.name), "") + "</details>\n";
   }
   return text;
 }
@@ -340,15 +334,19 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
   for (const RunGroup& group : groups) {
     best.push_back(look_at(best_run(group), heads, best.size()));
   }
-  const auto references = groups.size() == 1 ? best[0].found.references : std::vector<Row>{};
+  const bool several = groups.size() > 1;
+  const std::string of = is_one_run(groups[0]) ? "" : ": " + escape(best[0].record.name);
+  const std::string curves = html::curves_section(groups);
+  const std::string sections = several ? "<h2>Results</h2>\n" + results_of(groups) +
+                                             html::settings_section(groups) + curves +
+                                             details(groups, best)
+                                       : about(groups[0], best[0], of, curves);
   const std::string all = fmt::format("{}, {} runs", tasks_of(runs), runs.size());
   const std::string title = "xgrad: " + (runs.size() == 1 ? escape(runs[0].name) : all);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
-         header(runs, groups.size()) + results_section(groups, references) +
-         curves_section(groups) + settings_section(groups) + details(groups, best) +
-         "</body>\n</html>\n";
+         header(runs, groups) + sections + "</body>\n</html>\n";
 }
 
 }  // namespace xgrad

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/inspect/activations.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {
 
@@ -32,7 +34,7 @@ std::vector<std::string> metrics_of(const std::vector<RunGroup>& groups,
 /// The parts of report.html that show a trained model. Text is HTML.
 struct Examination {
   std::string arithmetic;  ///< that it was trained in
-  /// Titles and contents: confusion matrix, examples, attention maps, embeddings, heads, if any.
+  /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
   /// Names and values of references for the results on the test split: the best possible, baselines
   /// from counts in training data, at least 1,000 examples, and the task's rules.
@@ -73,27 +75,54 @@ extern const char* const kStyle;  ///< the style sheet of pages and pictures
 
 std::string uri(const Picture& picture);  ///< returns a picture as a data: URI
 
+/// Returns a fraction with four digits, before a bar of its length.
+std::string bar(double fraction);
+
 struct ChartPoint {
   double x, y;
   double error = 0;  ///< standard error, drawn as a band around the line
 };
 
 /// Number of distinguishable lines: kColors solid ones, then as many dashed, then as many dotted.
+/// The look kLooks is grey.
 inline constexpr std::size_t kColors = 10, kLooks = 3 * kColors;
 
 struct ChartLine {
   std::string name;
-  std::size_t look = 0;  ///< colour and dashes; below kLooks
+  std::size_t look = 0;  ///< colour and dashes; at most kLooks
   std::vector<ChartPoint> points;
 };
 
-/// Returns a chart of lines over x with axes. Positive values over a wide range get a logarithmic
-/// axis. Leaves out NaN and infinity. Empty if there is nothing to draw.
-std::string chart(const std::string& title, const std::vector<ChartLine>& lines);
+/// Lines over x. Positive y over a wide range get a logarithmic axis. NaN and infinity are left
+/// out.
+struct Chart {
+  std::string title, x, y;  ///< title of the chart and of its axes
+  std::vector<ChartLine> lines;
+  std::optional<ChartPoint> best = {};  ///< a step to mark
+  std::string note = {};                ///< a sentence below the chart
+  /// The horizontal axis is logarithmic if the largest x is more than this times the smallest.
+  double logarithmic_from = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, std::string>> places =
+      {};  ///< labels of x; empty: of round numbers
+};
 
-/// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages. The
-/// horizontal axis is logarithmic if x covers a wide range. Empty if there is nothing to draw.
-std::string picture(const std::string& title, const std::vector<ChartLine>& lines);
+/// Returns a chart as part of a page. Empty if there is nothing to draw.
+std::string chart(const Chart& chart);
+
+/// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages.
+/// Empty if there is nothing to draw.
+std::string picture(const Chart& chart);
+
+/// Returns a small line without axes, for use beside its numbers.
+std::string sparkline(const std::string& title, const std::vector<ChartPoint>& points);
+
+/// Returns a text of a drawing. `anchor` is "start", "middle" or "end"; `more` further attributes.
+std::string text_at(double x, double y, const char* anchor, const std::string& text,
+                    const char* more = "");
+/// Returns the title of an axis with its middle there; `turned` for a vertical one.
+std::string axis_title(double x, double y, const std::string& text, bool turned = false);
+/// The width of a text in a drawing, in SVG units, as good as it can be known.
+double text_width(std::string_view text);
 
 /// Returns an SVG file: a row for each activation, a column for each position, named by `tokens`.
 /// White is 0, dark blue 1 or more, and dark orange -1 or less.
@@ -111,6 +140,35 @@ std::string legend(const std::vector<ChartLine>& lines);
 /// tokens.
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
+
+/// The maps of all heads for one example, with its tokens at the axes. `box` is HTML that shows the
+/// example. Empty if there are no maps.
+std::string maps_section(const std::vector<AttentionMap>& maps, const Example& example,
+                         const TaskShape& shape, const std::string& box);
+
+/// The metrics of each head over all examples, and the loss of the model without it.
+std::string heads_section(const AttentionStudy& study);
+
+/// The names of metrics_of() without those that all rows of the runs, or all last ones, compute from
+/// another number, such as perplexity.
+std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
+                                     std::initializer_list<std::string> splits, bool last);
+
+/// A sentence with numbers if the validation loss rose by more than two standard errors after its
+/// lowest value while the training loss fell; empty if not.
+std::string overfitting(const RunGroup& group);
+
+/// Charts of the main metrics over steps. Of a single group, the lowest validation loss is marked.
+std::string curves_section(const std::vector<RunGroup>& groups);
+
+/// A table of all other numbers of a group: small lines with first, last, least and largest values.
+std::string numbers_section(const RunGroup& group);
+
+/// settings_of() without keys that have one value wherever they exist, as those of an optimizer.
+std::vector<std::vector<std::string>> chosen_settings(const std::vector<RunGroup>& groups);
+
+/// Charts of the main metrics on the validation split over each key in which groups differ.
+std::string settings_section(const std::vector<RunGroup>& groups);
 
 }  // namespace html
 
