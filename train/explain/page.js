@@ -2,12 +2,13 @@
 // ==== The page around the model: what it shows, and what a reader does. ====
 
 const $ = (id) => document.getElementById(id);
-const { name, task, version, config, shape, tensors, left_out, curve, examples } = JSON.parse($("data").textContent);
+const data = JSON.parse($("data").textContent);
+const { name, task, version, config, shape, tensors, left_out, curve, examples } = data;
 const checkpoints = [...document.querySelectorAll("script[data-step]")].map((script) => ({ step: Number(script.dataset.step), script }));
 const floats = (base64) => new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
 for (const example of examples) if (example.features) example.features = floats(example.features);
 
-const { tokenName, className, lengthOf, unknown, textOf, parse, letters } = texts(shape);
+const { tokenName, className, lengthOf, unknown, textOf, parse, letters } = texts(data);
 const generated = shape.output === "generated", perToken = shape.output === "tokens", image = shape.input === "image";
 const classes = shape.target === "classes", kIgnore = -100;
 const state = {
@@ -128,11 +129,21 @@ function paint(canvas, rows, cols, alpha, colour = () => heat) {
   canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 
-// The vectors of an input, a column for each.
-function paintFrames({ features }) {
-  const width = shape.features, count = features.length / width, most = Math.max(...features.map(Math.abs)) || 1;
-  const at = (i) => features[i % count * width + Math.floor(i / count)] / most;
-  paint($("frames"), width, count, (i) => Math.abs(at(i)), (i) => at(i) < 0 ? cold : heat);
+// The vectors of an input, a column for each; turned, a row for each. The largest numbers do not make the others pale.
+function paintFrames(canvas, { features }, turned = false) {
+  const width = shape.features, count = features.length / width;
+  const sizes = features.map(Math.abs).sort(), most = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+  const at = (i) => features[turned ? i : i % count * width + Math.floor(i / count)] / most;
+  paint(canvas, turned ? count : width, turned ? width : count, (i) => Math.abs(at(i)), (i) => at(i) < 0 ? cold : heat);
+  return canvas;
+}
+
+function markFrame() {
+  const [canvas, mark] = $("frames").children, picked = state.token?.side === "in";
+  mark.hidden = !picked;
+  if (!picked) return;
+  mark.style.left = `${100 * state.token.n / canvas.width}%`;
+  mark.style.width = `${100 / canvas.width}%`;
 }
 
 const across = () => shape.width / config.patch;
@@ -251,14 +262,18 @@ const pointing = (side, i) => ({ onpointerenter: () => i >= side.first && point(
 
 function namedMap(map, rows, cols) {
   const long = (side) => 7 * Math.max(...side.names.map((text) => [...clipped(text)].length)) + 10;
-  const size = 360 / Math.max(map.cols, 8), left = long(rows), fits = (text) => 6.5 * [...clipped(text)].length < size;
-  const parts = [], top = cols.names.every(fits) ? 18 : long(cols);
+  const size = 360 / Math.max(map.cols, 8), fits = (text) => 6.5 * [...clipped(text)].length < size;
+  const deep = (side) => shape.input === "vectors" && side.side === "in" ? Math.min(3 * shape.features, 48) + 4 : 0;  // pictures of vectors
+  const parts = [], left = long(rows) + deep(rows), top = (cols.names.every(fits) ? 18 : long(cols)) + deep(cols);
+  const picture = (turned, place) => svg("image", { ...place, href: paintFrames(h("canvas"), state.pass.input, turned).toDataURL(), preserveAspectRatio: "none" });
+  if (deep(rows)) parts.push(picture(true, { x: left - deep(rows), y: top + rows.first * size, width: deep(rows) - 4, height: (map.rows - rows.first) * size }));
+  if (deep(cols)) parts.push(picture(false, { x: left + cols.first * size, y: top - deep(cols), width: (map.cols - cols.first) * size, height: deep(cols) - 4 }));
   for (let m = 0; m < map.cols; ++m) {
     const x = left + (m + 0.5) * size;
-    parts.push(nameText(cols, m, fits(cols.names[m]) ? { x, y: top - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - 5}) rotate(-90)` }));
+    parts.push(nameText(cols, m, fits(cols.names[m]) ? { x, y: top - deep(cols) - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - deep(cols) - 5}) rotate(-90)` }));
   }
   for (let n = 0; n < map.rows; ++n) {
-    parts.push(nameText(rows, n, { x: left - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
+    parts.push(nameText(rows, n, { x: left - deep(rows) - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m];
       if (p > 0.003) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p) }));
@@ -320,19 +335,24 @@ function overlay(pass, map) {
     context.lineWidth = 2;
     context.strokeRect(state.token.n % wide * side, Math.floor(state.token.n / wide) * side, side, side);
   }
+  return pointedAt(canvas, () => wide, () => values.length, () => $("focus").querySelector("canvas").focus());
+}
+
+// Lets the pointer and the arrow keys choose one of `count()` tokens of the input, which stand in lines of `wide()`.
+function pointedAt(canvas, wide, count, moved = () => {}) {
   const move = (n) => point(n == null ? null : { side: "in", n });
   canvas.addEventListener("pointermove", (event) => {
-    const place = Math.floor(event.offsetX / canvas.clientWidth * wide) + wide * Math.floor(event.offsetY / canvas.clientHeight * values.length / wide);
-    if (place >= 0 && place < values.length) move(place);
+    const lines = count() / wide(), place = Math.floor(event.offsetX / canvas.clientWidth * wide()) + wide() * Math.floor(event.offsetY / canvas.clientHeight * lines);
+    if (place >= 0 && place < count()) move(place);
   });
   canvas.addEventListener("pointerleave", () => move(null));
   canvas.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide(), ArrowDown: wide() }[event.key];
     if (event.key === "Escape") move(null);
     if (!by) return;
     event.preventDefault();
-    move(Math.min(Math.max((state.token?.n ?? 0) + by, 0), values.length - 1));
-    $("focus").querySelector("canvas").focus();
+    move(Math.min(Math.max((state.token?.n ?? 0) + by, 0), count() - 1));
+    moved();
   });
   return canvas;
 }
@@ -422,6 +442,7 @@ function markTokens() {
   for (const button of document.querySelectorAll(".token")) {
     button.classList.toggle("marked", state.token?.side === button.dataset.side && state.token.n === Number(button.dataset.n));
   }
+  if (shape.input === "vectors") markFrame();
 }
 
 function point(token) {
@@ -465,15 +486,15 @@ const exampleText = (i) => image ? `${i + 1}${examples[i].targets && !perToken ?
 // Whether each class of an example is answered right; nothing for those without a target.
 function rights(example, pass) {
   if (!classes || !example.targets) return [];
-  const answers = answersOf(pass.logits, pass.outputs);
-  if (generated) return [example.targets.join() === answers.join()];
+  if (generated) return [example.targets.join() === pass.outputs.join()];
+  const answers = answersOf(pass.logits);
   return example.targets.map((target, n) => target === kIgnore ? null : target === answers[n]).filter((right) => right !== null);
 }
 
 function scoreExamples(done) {
   let right = 0, all = 0;
   inBackground(examples.length, (i) => {
-    const found = rights(examples[i], run(examples[i]));
+    const found = rights(examples[i], generated ? { outputs: generate(modelAt(state.checkpoint), examples[i], { take: silence }) } : run(examples[i]));
     if (!found.length) return;
     right += found.filter(Boolean).length;
     all += found.length;
@@ -683,7 +704,7 @@ function update({ patching = true } = {}) {
   const usable = patch && other && lengthOf(other) === lengthOf(state.input);
   state.pass = run(state.input, usable ? patchedBy(patch.site, patch.place, state.amount, run(other).seen) : undefined);
   if (image) paintPicture($("drawing"), state.input.features);
-  if (shape.input === "vectors") paintFrames(state.input);
+  if (shape.input === "vectors") paintFrames($("frames").firstElementChild, state.input);
   drawCurve();
   drawAnswer();
   drawChanges();
@@ -724,17 +745,27 @@ function write() {
   drawAnswer();
 }
 
-// Adds the likeliest next token to a text, again and again.
+// Adds the likeliest next token to a text, again and again, and shows the whole pass at the end.
 function goOn() {
   if (generated) return write();
-  if (writing) return (clearInterval(writing), writing = null);
+  if (writing) return stopWriting();
+  const ids = [...state.input.ids], decoding = decode(modelAt(state.checkpoint), state.input, { take: silence }), mine = turn;
+  stopWriting = () => {
+    clearInterval(writing);
+    writing = null;
+    $("go-on").textContent = "Continue";
+    if (turn === mine) enter({ ids });
+  };
+  $("go-on").textContent = "Stop";
   writing = setInterval(() => {
-    const next = largest(row(state.pass.logits, state.pass.logits.rows - 1));
-    if (next === 1 || state.input.ids.length >= shape.max_length) return (clearInterval(writing), writing = null);
-    enter({ ids: [...state.input.ids, next] });
-    $("text").value = textOf(state.input);
-  }, 120);
+    const next = largest(decoding.logits);
+    if (turn !== mine || next === 1 || ids.length >= shape.max_length) return stopWriting();
+    ids.push(next);
+    decoding.append([next]);
+    $("text").value = textOf({ ids });
+  }, 30);
 }
+let stopWriting;
 
 function choose(index) {
   const count = examples.length;
@@ -784,6 +815,7 @@ function begin() {
   $("other").hidden = $("other-label").hidden = image;
   $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
   $("patching").hidden = generated || layers === 0 || kind !== "encoder";
+  $("frames").style.setProperty("--features", shape.features);
   $("look").style.setProperty("--heads", Math.min(heads, 4));
   $("go-on").hidden = !generated && !shape.next;
   $("go-on").textContent = generated ? "Write again" : "Continue";
@@ -805,6 +837,7 @@ function begin() {
   });
   $("go-on").addEventListener("click", goOn);
   if (image) listenToDrawing();
+  pointedAt($("frames").firstElementChild, () => lengthOf(state.input), () => lengthOf(state.input));
   moveByArrows($("answer"));
   moveByArrows($("grid"));
   isDark.addEventListener("change", () => (readColours(), update()));
