@@ -38,7 +38,7 @@ function fill(element, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-const percent = (p) => p >= 0.9995 ? "100 %" : p < 0.0995 ? `${(100 * p).toFixed(1)} %` : `${Math.round(100 * p)} %`;
+const percent = (p) => `${p >= 0.9995 ? "100" : p < 0.0995 ? (100 * p).toFixed(1) : Math.round(100 * p)}\u00a0%`;
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 const shade = (p) => ({ "--a": Math.min(1, Math.abs(p)).toFixed(3) });
 const strong = (p) => Math.abs(p) > (isDark.matches ? 0.62 : 0.85) ? "strong" : "";  // text of the other brightness
@@ -109,10 +109,30 @@ const titleOf = (path) => {
   return `${generated ? part[0].toUpperCase() + part.slice(1) + ", layer" : "Layer"} ${layer}${module === "multihead_attn" ? ", of the input" : ""}`;
 };
 
-// The weights (N, M) of one head.
+// The weights (N, M) of one head, and the largest of them, or 0.1: it has the full colour.
 function mapOf(pass, path, number) {
   const all = pass.seen[`${path}.weights`], rows = all.rows / config.heads;
-  return { rows, cols: all.cols, data: all.data.subarray(number * rows * all.cols, (number + 1) * rows * all.cols) };
+  const data = all.data.subarray(number * rows * all.cols, (number + 1) * rows * all.cols);
+  return { rows, cols: all.cols, data, most: data.reduce((most, p) => Math.max(most, p), 0.1) };
+}
+
+// The head whose tokens look at few others, and not all at the same; of a decoder, at the input.
+function clearestHead(pass) {
+  let best = null;
+  for (const path of mapsOf(pass).filter((path) => !generated || path.includes("multihead_attn"))) {
+    for (let head = 0; head < config.heads; ++head) {
+      const map = mapOf(pass, path, head), means = new Float64Array(map.cols);
+      let sharp = 0;
+      for (let n = 0; n < map.rows; ++n) {
+        const weights = row(map, n);
+        sharp += Math.max(...weights) / map.rows;
+        weights.forEach((p, m) => (means[m] += p / map.rows));
+      }
+      const clear = (sharp - Math.max(...means)) / map.most;
+      if (!best || clear > best.clear) best = { path, head, clear };
+    }
+  }
+  return best;
 }
 
 // ---- drawing --------------------------------------------------------------------------------------
@@ -161,7 +181,7 @@ function lookedAt(map) {
 
 function paintMap(canvas, pass, path, number) {
   const map = mapOf(pass, path, number);
-  if (!image || path.startsWith("decoder.")) return paint(canvas, map.rows, map.cols, (i) => map.data[i]);
+  if (!image || path.startsWith("decoder.")) return paint(canvas, map.rows, map.cols, (i) => map.data[i] / map.most);
   const values = lookedAt(map), most = Math.max(...values, 1e-9);
   paint(canvas, values.length / across(), across(), (i) => values[i] / most);
 }
@@ -182,7 +202,7 @@ let buttons = [];  // {path, number, button, canvas, plot} of each head
 function drawHeads() {
   const pass = state.pass, paths = mapsOf(pass);
   $("attention").hidden = !paths.length;
-  if (!paths.includes(state.looked?.path)) state.looked = { path: paths.at(-1), head: 0 };
+  if (!paths.includes(state.looked?.path)) state.looked = image ? { path: paths.at(-1), head: 0 } : clearestHead(pass);
   if (buttons.map((b) => b.path).filter((path, i) => i % config.heads === 0).join() !== paths.join()) {
     buttons = [];
     $("heads").replaceChildren(...paths.map((path) => h("div", { class: "layer" }, h("h3", {}, titleOf(path)),
@@ -197,7 +217,7 @@ function drawHeads() {
   }
   $("attention-hint").textContent = (image
     ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where that one looks. "
-    : "A row of a map is a token that looks, a column one that is looked at. Point at a token to see both. ") +
+    : "A row of a map is a token that looks, a column one that is looked at; the largest weight of each map has the full colour. Point at a token to see both. ") +
     "Press a head to silence it, again to restore it.";
 }
 
@@ -235,7 +255,7 @@ function drawFocus() {
   title.append(lookText(map, rows, cols));
   if (Math.max(map.rows, map.cols) > kMostNamed) {
     const canvas = h("canvas", { class: "overlay", role: "img", "aria-label": `${title.textContent}, all weights` });
-    paint(canvas, map.rows, map.cols, (i) => map.data[i]);
+    paint(canvas, map.rows, map.cols, (i) => map.data[i] / map.most);
     $("focus").replaceChildren(title, canvas);
     return;
   }
@@ -276,7 +296,7 @@ function namedMap(map, rows, cols) {
     parts.push(nameText(rows, n, { x: left - deep(rows) - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m];
-      if (p > 0.003) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p) }));
+      if (p > 0.003 * map.most) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p / map.most) }));
     }
   }
   parts.push(svg("rect", { class: "plot-frame", x: left, y: top, width: map.cols * size, height: map.rows * size }));
@@ -301,9 +321,9 @@ function lines(map, rows, cols) {
   for (let n = 0; n < map.rows; ++n) {
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m], on = !among || isPicked(rows, n) || (isPicked(cols, m) && rows.side !== cols.side);
-      if (p < 0.02 || !on) continue;
+      if (p < (among ? 0.02 : Math.min(0.3, Math.max(0.02, 2 / map.cols))) || !on) continue;
       const a = y(n, map.rows), b = y(m, map.cols), middle = (left + right) / 2;
-      parts.push(svg("path", { class: "line", d: `M${left} ${a}C${middle} ${a} ${middle} ${b} ${right} ${b}`, "stroke-opacity": Math.min(1, p), "stroke-width": 0.7 + 2.6 * Math.min(1, p) }));
+      parts.push(svg("path", { class: "line", d: `M${left} ${a}C${middle} ${a} ${middle} ${b} ${right} ${b}`, "stroke-opacity": p / map.most, "stroke-width": 0.7 + 2.6 * Math.min(1, p) }));
     }
   }
   const nameAll = (side, count, x, anchor, from) => {
@@ -481,7 +501,11 @@ function inBackground(count, f, done = () => {}) {
   slice();
 }
 
-const exampleText = (i) => image ? `${i + 1}${examples[i].targets && !perToken ? ` ${className(examples[i].targets[0])}` : ""}` : `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
+function exampleText(i) {
+  const { features, targets } = examples[i];
+  if (!features) return `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
+  return `${i + 1}${targets && !perToken ? ` ${className(targets[0])}` : ""}${image ? "" : `, ${lengthOf(examples[i])} vectors`}`;
+}
 
 // Whether each class of an example is answered right; nothing for those without a target.
 function rights(example, pass) {
@@ -591,7 +615,7 @@ function patchCell(site, place) {
     button.setAttribute("aria-pressed", kept());
   };
   const show = (restored) => {
-    const text = restored.toFixed(2).replace("-0.00", "0.00");
+    const text = restored.toFixed(2).replace(/^-?0\.00$/, "0");
     td.style.setProperty("--a", Math.min(1, Math.abs(restored)).toFixed(3));
     td.className = `${strong(restored)} ${restored < 0 ? "cold" : ""}`;
     button.textContent = image ? "" : text;
@@ -626,7 +650,7 @@ function drawCurve() {
     svg("text", { x: 34, y: 117 }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
     svg("polyline", { class: "curve", points: points.map(([s, v]) => `${x(s)},${y(v)}`).join(" ") }),
     svg("line", { class: "here", x1: x(now), x2: x(now), y1: 8, y2: 100 }),
-    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? low), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
+    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? points[0][1]), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
 }
 
 function show(index) {
@@ -799,8 +823,10 @@ function begin() {
   const count = tensors.reduce((sum, [, extents]) => sum + extents.reduce((a, b) => a * b, 1), 0);
   const { kind, layers, heads, width, mask } = config, attends = kind.startsWith("encoder");
   document.title = `${name}: ${task}, explained`;
-  $("name").textContent = `${task}`;
-  $("facts").textContent = `${name}: ${mask === "causal" ? "causal " : ""}${kind.replace("_", "-")} of ${layers} ${layers === 1 ? "layer" : "layers"}` +
+  const title = task === "files" ? name : task;
+  $("name").textContent = title;
+  const what = `${mask === "causal" ? "causal " : ""}${kind.replace("_", "-")}`;
+  $("facts").textContent = `${name === title ? what[0].toUpperCase() + what.slice(1) : `${name}: ${what}`} of ${layers} ${layers === 1 ? "layer" : "layers"}` +
     `${attends ? `, ${heads} ${heads === 1 ? "head" : "heads"}${layers === 1 ? "" : " each"}` : ""}, width ${width}; ${count.toLocaleString("en")} weights. It computes here, in this page.`;
   $("made").textContent = `Made by xgrad ${version}. This file needs no network and sends nothing.`;
   $("source").textContent = $("code").textContent.split("// ==== Text")[0].trim();
@@ -816,6 +842,7 @@ function begin() {
   $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
   $("patching").hidden = generated || layers === 0 || kind !== "encoder";
   $("frames").style.setProperty("--features", shape.features);
+  $("look").classList.toggle("few", heads < 3);
   $("look").style.setProperty("--heads", Math.min(heads, 4));
   $("go-on").hidden = !generated && !shape.next;
   $("go-on").textContent = generated ? "Write again" : "Continue";
