@@ -608,7 +608,7 @@ function patchCell(site, place) {
   const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {
     state.patch = kept() ? null : { site, place };
     update({ patching: false });
-  } }, "·");
+  } }, image ? "" : "·");
   const td = h("td", { style: shade(0) }, button);
   const mark = () => {
     td.classList.toggle("kept", kept());
@@ -644,10 +644,10 @@ function drawCurve() {
   if (points.length < 2) return;
   const first = Math.min(...steps), last = Math.max(...steps), values = points.map((p) => p[1]);
   const low = curve.metric === "loss" || curve.metric === "accuracy" ? 0 : Math.min(0, ...values), high = curve.metric === "loss" ? Math.max(...values) : 1;
-  const x = (step) => 34 + 356 * (step - first) / (last - first || 1), y = (v) => 100 - 88 * (Math.max(v, low) - low) / (high - low || 1);
+  const x = (step) => 40 + 350 * (step - first) / (last - first || 1), y = (v) => 100 - 88 * (Math.max(v, low) - low) / (high - low || 1);
   $("curve").replaceChildren(svg("svg", { viewBox: "0 0 400 122", role: "img", "aria-label": `Validation ${curve.metric} by step` },
     [low, (low + high) / 2, high].map((v) => [svg("line", { class: "gridline", x1: 34, x2: 390, y1: y(v), y2: y(v) }), svg("text", { x: 29, y: y(v) + 4, "text-anchor": "end" }, short(v))]),
-    svg("text", { x: 34, y: 117 }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
+    svg("text", { x: 40, y: 117, "text-anchor": "middle" }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
     svg("polyline", { class: "curve", points: points.map(([s, v]) => `${x(s)},${y(v)}`).join(" ") }),
     svg("line", { class: "here", x1: x(now), x2: x(now), y1: 8, y2: 100 }),
     checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? points[0][1]), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
