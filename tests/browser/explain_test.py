@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 os.environ["XGRAD"] = os.path.abspath(os.environ["XGRAD"])
 
@@ -162,6 +163,37 @@ class Explain(CommandTest):
             for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", " "):
                 self.press(browser, key)
             self.assertNotEqual(browser.evaluate("document.querySelector('#drawing').toDataURL()"), drawn)
+            self.assertEqual(browser.complaints, [])
+
+    def test_a_frame_is_pointed_at(self):
+        page = self.page("run", *KINDS["vectors"])
+        mark = "[...document.querySelectorAll('#frames .down')].map(e => [e.hidden, e.style.left])[0]"
+        with chromium.Chromium() as browser:
+            browser.open(f"file://{page}", wait=READY)
+            self.assertTrue(browser.evaluate(mark)[0])
+            browser.evaluate("document.querySelector('#frames canvas').focus()")
+            self.press(browser, "ArrowRight")
+            self.assertEqual(browser.evaluate(mark), [False, browser.evaluate("`${100 / document.querySelector('#frames canvas').width}%`")])
+            self.assertGreater(browser.evaluate("document.querySelectorAll('.across').length"), 0)
+            self.assertEqual(browser.evaluate("document.querySelectorAll('#focus image').length"), 2)
+            self.assertEqual(browser.complaints, [])
+
+    def test_a_text_goes_on(self):
+        self.write("lines.txt", "".join(f"abc abc abc {i}\n" for i in range(200)))
+        self.write("lines.toml", '[task]\nname = "files"\ntrain = "lines.txt"\nformat = "lines"\ntokens = "characters"\nlabels = "next"\n'
+                                 '[model]\nwidth = 16\nheads = 2\nlayers = 2\nmask = "causal"\n[optim]\nlr = 1e-2\n[train]\nsteps = 150\nbatch = 16\n')
+        self.xgrad("train", "lines.toml", "run.dir=run", "--quiet")
+        self.xgrad("explain", "run", "--out", "page.html")
+        with chromium.Chromium() as browser:
+            browser.open(f"file://{self.folder}/page.html", wait=READY)
+            self.type(browser, "abc a")
+            browser.evaluate("document.querySelector('#go-on').click()")
+            deadline = time.monotonic() + chromium.TIMEOUT
+            while browser.evaluate("document.querySelector('#go-on').textContent") != "Continue" and time.monotonic() < deadline:
+                time.sleep(0.1)
+            text = browser.evaluate("document.querySelector('#text').value")
+            self.assertTrue(text.startswith("abc abc"), text)
+            self.assertEqual(len(text) + 1, browser.evaluate("document.querySelectorAll('#answer .token').length"))  # and the beginning
             self.assertEqual(browser.complaints, [])
 
     def test_hostile_text_stays_text(self):

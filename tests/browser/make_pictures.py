@@ -3,12 +3,14 @@
     XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py run
     XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py explain
     XGRAD=build/release/xgrad PYTHONPATH=build/release/python build/venv/bin/python tests/browser/make_pictures.py reverse
+    XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py vowels FOLDER
     XGRAD=build/release/xgrad build/venv/bin/python tests/browser/make_pictures.py tensorboard
 
 `run` trains as the first command of README.md does, in a pseudo-terminal: terminal.svg is the screen at the end, report.png and
 report-phone.png are its report on a desk and on a phone. Run it on an idle machine, because the pictures show the speed.
 `explain` trains a short run and makes explain.png, its page of `xgrad explain`.
 `reverse` takes the first 60 steps of the first command of README.md and makes reverse.svg: attention maps, and the accuracy.
+`vowels` does the same for examples/japanese_vowels.py, with the data in FOLDER, and makes vowels.png.
 `tensorboard` trains three runs and makes tensorboard.png and tensorboard-images.png.
 """
 
@@ -147,11 +149,25 @@ def make_explain(folder):
     words = ["train.steps=60", "train.save_every=3", "train.evaluate_every=3", "train.keep=1000", "expect.within_steps=60"]
     subprocess.run([XGRAD, "train", "configs/reverse.toml", "--quiet", *words], cwd=folder, check=True)
     subprocess.run([XGRAD, "explain", "runs/reverse", "--out", "page.html"], cwd=folder, check=True)
+    draw_page(folder, "explain.png", 760, "document.querySelectorAll('.token')[3].dispatchEvent(new PointerEvent('pointerenter'))")
+
+
+def make_vowels(folder):
+    example = ROOT / "examples/japanese_vowels"
+    subprocess.run([sys.executable, example.with_suffix(".py"), "--write", *sys.argv[2:]], cwd=folder, check=True)
+    (folder / "vowels.toml").write_text(example.with_suffix(".toml").read_text())
+    words = ["run.dir=japanese_vowels", "train.save_every=40", "train.keep=1000"]
+    subprocess.run([XGRAD, "train", "vowels.toml", "--quiet", *words], cwd=folder, check=True)
+    subprocess.run([XGRAD, "explain", "japanese_vowels", "--out", "page.html"], cwd=folder, check=True)
+    draw_page(folder, "vowels.png", 940, "document.querySelector('#frames canvas').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
+
+
+def draw_page(folder, name, height, act):
     with chromium.Chromium() as browser:
-        browser.open(f"file://{folder}/page.html", (1280, 760), wait="document.querySelector('#summary').textContent")
-        browser.evaluate("document.querySelectorAll('.token')[3].dispatchEvent(new PointerEvent('pointerenter'))")
+        browser.open(f"file://{folder}/page.html", (1280, height), wait="document.querySelector('#summary').textContent")
+        browser.evaluate(act)
         time.sleep(1)
-        browser.picture(PICTURES / "explain.png", clip=(0, 0, 1280, 760))
+        browser.picture(PICTURES / name, clip=(0, 0, 1280, height))
 
 
 def wait_for(address):
@@ -194,4 +210,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         here = pathlib.Path(name)
         (here / "configs").symlink_to(ROOT / "configs")
-        {"run": make_run, "explain": make_explain, "reverse": make_reverse, "tensorboard": make_tensorboard}[sys.argv[1]](here)
+        {"run": make_run, "explain": make_explain, "vowels": make_vowels, "reverse": make_reverse, "tensorboard": make_tensorboard}[sys.argv[1]](here)

@@ -77,7 +77,7 @@ class Report(CommandTest):
         for tag, name, value in page.attributes:
             self.assertFalse(name.startswith("on"), (tag, name))
             if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                self.assertTrue(value.startswith("data:image/png;base64,"), value[:80])
+                self.assertTrue(value == "explain.html" or value.startswith("data:image/png;base64,"), value[:80])
         self.assertFalse({"script", "link", "iframe", "object"} & set(page.tags))
         self.assertNotRegex(text, r"https?:|@import|url\(")
         return page
@@ -256,6 +256,19 @@ class Report(CommandTest):
         self.assertEqual(len(study), 2)
         self.assertEqual([(head, re.sub(r"<[^>]*>|[()]", " ", cells).split()) for head, cells in rows],
                          [(head, figures.split()) for head, figures in study])
+
+    def test_the_page_that_explains_the_model(self):
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+        self.assertIn("xgrad explain run --out run/explain.html", self.page("run/report.html").text["Model"])
+        self.xgrad("explain", "run", "--out", "run/explain.html")
+        link = ("a", "href", "explain.html")
+        self.assertIn(link, self.page("run/report.html").attributes)
+        self.xgrad("train", "small.toml", "run.dir=other", "-q", "model.normalization=rms", "train.steps=5")
+        self.xgrad("report", "run", "other", "--out", "both.html")  # elsewhere
+        both = self.page("both.html")
+        self.assertNotIn(link, both.attributes)
+        self.assertIn("run/explain.html", both.text["Model: run"])
+        self.assertIn("xgrad explain other", both.text["Model: other"])
 
     def test_a_run_that_failed(self):
         done = self.xgrad("train", "small.toml", "run.dir=run", "optim.lr=1e30", "optim.name=sgd", "train.clip=0",

@@ -10,16 +10,24 @@ const floats = (base64) => new Float32Array(Uint8Array.from(atob(base64), (c) =>
 
 async function answer(file, options) {
   const page = fs.readFileSync(file, 'utf8'), code = element(page, 'id="code">').split('// ==== The page')[0];
-  const { forward, generate, each, unpack, texts } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
-  const { config, shape, tensors, examples } = JSON.parse(element(page, 'id="data">'));
+  const { forward, decode, generate, row, each, unpack, texts } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+  const data = JSON.parse(element(page, 'id="data">'));
+  const { config, shape, tensors, examples, scale } = data;
   const last = page.lastIndexOf('data-step='), unread = new Set(tensors.map(([name]) => name));
   const weights = new Proxy(unpack(tensors, element(page.slice(last), '>')), { get: (all, name) => (unread.delete(name), all[name]) });
-  const model = { config, shape, weights }, { textOf, parse } = texts(shape);
+  const model = { config, shape, weights }, { textOf, parse } = texts(data);
   for (const example of examples) if (example.features) example.features = floats(example.features);
 
   const run = (input, take) => {
     const outputs = shape.output === 'generated' ? generate(model, input, { take }) : [];
     return { outputs, logits: forward(model, input, { take, outputs: outputs.slice(0, -1) }) };
+  };
+  // The logits of an input when it, or its outputs, are read token by token, after the first three; nothing for other models.
+  const decoded = (input, take, outputs) => {
+    if (shape.output !== 'generated' && !shape.next) return null;
+    const [start, rest] = shape.next ? [{ ids: input.ids.slice(0, 3) }, input.ids.slice(3)] : [input, outputs.slice(0, -1)];
+    const decoding = decode(model, start, { take });
+    return [decoding.logits, ...rest.map((id) => (decoding.append([id]), decoding.logits))].map((logits) => Array.from(logits));
   };
   const seenIn = (input) => {
     const seen = {};
@@ -38,14 +46,17 @@ async function answer(file, options) {
     const [[kind, value] = []] = Object.entries(option);
     return examples.map((example) => {
       const { outputs, logits } = run(example, kind && changes[kind](value));
-      return { outputs, logits: Array.from({ length: logits.rows }, (_, n) => Array.from(logits.data.subarray(n * logits.cols, (n + 1) * logits.cols))) };
+      // A patch is of one place, and a token that is read alone has another.
+      return { outputs, logits: Array.from({ length: logits.rows }, (_, n) => Array.from(row(logits, n))),
+        decoded: shape.next && kind === 'patch' ? null : decoded(example, kind && changes[kind](value), outputs) };
     });
   });
   const read = shape.input === 'image' ? [] : examples.map((example) => {
     const again = parse(textOf(example));
-    return { text: textOf(example), same: shape.input === 'vectors' || JSON.stringify(again.ids) === JSON.stringify(example.ids) };
+    const near = (x, i) => Math.abs(x - example.features[i]) < 1e-4 * Math.max(1, Math.abs(x));  // the text has six digits
+    return { text: textOf(example), same: shape.input === 'vectors' ? again.features.every(near) : JSON.stringify(again.ids) === JSON.stringify(example.ids) };
   });
-  return { shape, config, examples: examples.map(({ features, ...rest }) => ({ ...rest, features: features && Array.from(features) })), read, passes, unread: [...unread] };
+  return { shape, config, scale, examples: examples.map(({ features, ...rest }) => ({ ...rest, features: features && Array.from(features) })), read, passes, unread: [...unread] };
 }
 
 const results = [];

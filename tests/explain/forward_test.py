@@ -1,6 +1,7 @@
 """The JavaScript of a page computes what xgrad computes in double, for every kind of model and every shipped config, also with a
 head silenced and with an activation patched."""
 
+import collections
 import json
 import pathlib
 import subprocess
@@ -14,7 +15,7 @@ except ModuleNotFoundError as error:
 
 import numpy
 from command import CommandTest, unittest
-from model_kinds import MODELS, SMALL, TASKS, shipped
+from model_kinds import CONFIGS, MODELS, SMALL, TASKS, shipped
 
 TOLERANCE = 1e-5
 EXAMPLES = 32
@@ -23,14 +24,17 @@ FORWARD = pathlib.Path(__file__).with_name("forward.mjs")
 PIXEL_MEAN, PIXEL_DEVIATION = 0.2860, 0.3530
 
 
-def line_of(example, read, shape, task):
+def line_of(example, read, found, task):
     """The line that `xgrad predict` reads for an example of a page."""
+    shape, scale = found["shape"], found["scale"] or {}
     if shape["input"] == "tokens":
         return read["text"]
     numbers = example["features"]
     if task == "fashion_mnist":
         return " ".join(str(round(255 * (x * PIXEL_DEVIATION + PIXEL_MEAN))) for x in numbers)
     features = shape["features"] or len(numbers)
+    means, deviations = scale.get("mean") or [0], scale.get("deviation") or [1]
+    numbers = [x * deviations[i % len(means)] + means[i % len(means)] for i, x in enumerate(numbers)]
     return ", ".join(" ".join(map(repr, numbers[i:i + features])) for i in range(0, len(numbers), features))
 
 
@@ -56,7 +60,7 @@ class Forward(CommandTest):
     def check_page(self, model, task, options, found):
         shape, examples = found["shape"], found["examples"][:EXAMPLES]
         reads = found["read"] or [None] * len(examples)
-        lines = [line_of(example, read, shape, task) for example, read in zip(examples, reads)]
+        lines = [line_of(example, read, found, task) for example, read in zip(examples, reads)]
         self.assertTrue(all(read is None or read["same"] for read in reads), reads[:2])
         for option, passes in zip(options, found["passes"], strict=True):
             other = model.capture(lines[1]) if "patch" in option else None
@@ -70,11 +74,16 @@ class Forward(CommandTest):
                 expected = model.logits(line, replace=replace, outputs=outputs)[0].reshape(-1, shape["classes"])
                 expected = expected[:len(logits)]
                 self.assertEqual(logits.shape, expected.shape)
-                difference = numpy.abs(logits - expected) / numpy.maximum(1, numpy.abs(expected))
-                self.assertLess(float(difference.max()), TOLERANCE, (option, line))
-                self.assertEqual(logits.argmax(1).tolist(), expected.argmax(1).tolist())
+                self.check_logits(logits, expected, (option, line))
+                if one["decoded"] is not None:
+                    self.check_logits(numpy.array(one["decoded"]), expected[-len(one["decoded"]):], (option, line, "decoded"))
                 if outputs is not None:
                     self.assertEqual(one["outputs"], expected.argmax(1).tolist())
+
+    def check_logits(self, logits, expected, what):
+        difference = numpy.abs(logits - expected) / numpy.maximum(1, numpy.abs(expected))
+        self.assertLess(float(difference.max()), TOLERANCE, what)
+        self.assertEqual(logits.argmax(1).tolist(), expected.argmax(1).tolist(), what)
 
     def replaced(self, option, seen, other, heads):
         """The activations that an option changes, from those of the pass and of a second input."""
@@ -105,6 +114,33 @@ class Forward(CommandTest):
             self.xgrad("train", config, f"run.dir={config.stem}", "--quiet", *words)
             runs[config.stem] = (config.stem, "")
         self.compare(runs)
+
+    def test_configs_of_installed_texts(self):
+        """They read a part of their dictionary, or of the verses of two books: all of it takes minutes."""
+        words = pathlib.Path("/usr/share/festival/dicts/cmu/cmudict-0.4.out").read_text().splitlines()
+        self.write("words", "\n".join(words[1::40]) + "\n")
+        verses = subprocess.run(["/usr/bin/bible", "-f", "gen1:1-exo40:38"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL).stdout
+        count = collections.Counter(verses)  # a reader cannot type <unk>, which a rare character is, nor a second part, which has no begin
+        usual = [verse for verse in verses.splitlines() if len(verse) < 120 and all(count[c] > 100 for c in verse.split(" ", 1)[1])]
+        self.write("verses", "\n".join(usual) + "\n")
+        runs = {}
+        for config, file in (("cmu", "words"), ("kjv_book", "verses"), ("kjv_masked", "verses"), ("kjv_next", "verses")):
+            self.xgrad("train", CONFIGS / f"{config}.toml", f"run.dir={config}", "--quiet", "train.steps=2", "train.epochs=0", "train.batch=8",
+                       "schedule.warmup=1", "model.width=16", f"task.path={self.folder / file}")
+            runs[config] = (config, "")
+        self.compare(runs)
+
+    def test_frames(self):
+        """Numbers of files are scaled for the model, and a reader types them as they stand in the file."""
+        random = numpy.random.default_rng(1)
+        with open(self.folder / "rows.jsonl", "w", encoding="utf-8") as file:
+            for i in range(500):
+                frames = random.normal([10, -2, 0], [3, 0.5, 1], (random.integers(2, 9), 3)) + i % 2
+                file.write(json.dumps({"x": frames.tolist(), "y": "ab"[i % 2]}) + "\n")
+        self.write("frames.toml", '[task]\nname = "files"\ntrain = "rows.jsonl"\ninput = "x"\ntarget = "y"\ntokens = "numbers"\n'
+                                  '[model]\nwidth = 16\nheads = 2\nlayers = 2\npool = "mean"\n[train]\nsteps = 20\nbatch = 16\n')
+        self.xgrad("train", "frames.toml", "run.dir=frames", "--quiet")
+        self.compare({"frames": ("frames", "")})
 
     def test_images(self):
         runs = {}

@@ -6,8 +6,9 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 
-from command import CommandTest, unittest
+from command import XGRAD, CommandTest, unittest
 
 WEIGHTS = re.compile(r'<script type="text/plain" data-step="(\d+)">([A-Za-z0-9+/=]*)</script>')
 HOSTILE = "</script><img/src=x/onerror=alert(1)><!--&\"'\\u2028{}"
@@ -89,6 +90,13 @@ class Page(CommandTest):
         damaged.write_bytes(damaged.read_bytes()[:-100] + bytes(100))
         _, page = self.explain("run")
         self.assertEqual((self.steps(page), data_of(page)["left_out"]), ([40, 60], [20]))
+
+    def test_each_checkpoint_is_read_once(self):
+        self.xgrad("train", "small.toml", "run.dir=run", "--quiet", "train.save_every=20", "train.evaluate_every=20")
+        trace = ["strace", "-f", "-e", "trace=openat", "-o", str(self.folder / "trace")]
+        subprocess.run([*trace, XGRAD, "explain", "run", "--out", "page.html"], cwd=self.folder, check=True, capture_output=True, timeout=600)
+        opened = re.findall(r"step-(\d+)\.h5", (self.folder / "trace").read_text())
+        self.assertEqual(sorted(map(int, opened)), [20, 40, 60])
 
     def test_averages_are_shown(self):
         self.xgrad("train", "small.toml", "run.dir=run", "--quiet", "train.ema=0.5", "train.save_every=0")

@@ -190,11 +190,12 @@ def text(files):
 
 
 def quotations(files):
-    """A block of C++ in a document that starts with the path of a file stands in it, line for line; "// ..." leaves lines out."""
+    """A block of C++ or JavaScript in a document that starts with the path of a file stands in it, line for line; "// ..." leaves lines
+    out."""
     for path, content in files.items():
         if not path.endswith(".md"):
             continue
-        for block in re.finditer(r"(?ms)^```cpp\n// (\S+\.[ch]pp)\n(.*?)^```$", content):
+        for block in re.finditer(r"(?ms)^```(?:cpp|js)\n// (\S+\.(?:[ch]pp|js))\n(.*?)^```$", content):
             source, quoted = files.get(block.group(1), ""), block.group(2)
             line, at = content.count("\n", 0, block.start(2)) + 1, 0
             for part in quoted.split("// ...\n"):

@@ -198,6 +198,7 @@ class Rules(unittest.TestCase):
             self.assert_finds(rules.quotations, f"docs/x.md:{line}: ", **quote(bad))
         self.assert_finds(rules.quotations, "b.hpp", **{"docs/x.md": "```cpp\n// b.hpp\nint a;\n```\n"})
         self.assert_passes(rules.quotations, **{"docs/x.md": "```cpp\nint main() {}\n```\n"})
+        self.assert_finds(rules.quotations, "docs/x.md:3: ", **{"a.js": "let a;\n", "docs/x.md": "```js\n// a.js\nlet b;\n```\n"})
 
     def test_clocks(self):
         claim = "seconds = 1\n[expect]\naccuracy = 0.99\n"

@@ -39,6 +39,7 @@ ELSEWHERE = [
     ("docs/clusters.md", "", "From: debian:13", "tests/mpi/job_script_test.py"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
     ("docs/python.md", "python", "", "tests/python/docs_test.py"),
+    ("docs/japanese-vowels.md", "", "", "tests/python/vowels_test.py"),
     ("docs/tutorial.md", "python", "", "tests/python/docs_test.py"),
     ("docs/tutorial.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
@@ -57,7 +58,7 @@ ELSEWHERE = [
 ]
 # Commands of those who work on the tree itself: building it, its tests and its measurements.
 OF_THE_TREE = re.compile(r"^(cmake --preset|(build/release/)?(tests|bench)/|./run install|(\w+=\S+ )*(python3|build/venv/bin/python) tests/)")
-QUOTED = re.compile(r"// \S+\.[ch]pp\n")  # held to the tree by tests/house/rules.py
+QUOTED = re.compile(r"// \S+\.([ch]pp|js)\n")  # held to the tree by tests/house/rules.py
 
 SMALL = """
 [task]
@@ -128,7 +129,7 @@ class Blocks(unittest.TestCase):
         for block in found:
             with self.subTest(block.page, text=block.text[:80]):
                 handled = (is_output(block) or block.language == "sh" or elsewhere(block)
-                           or (block.language == "cpp" and QUOTED.match(block.text)))
+                           or (block.language in ("cpp", "js") and QUOTED.match(block.text)))
                 self.assertTrue(handled)
 
     def test_every_command_is_listed(self):

@@ -74,6 +74,18 @@ Json shape_of(const TaskShape& shape) {
           {"value_deviation", shape.value_deviation}};
 }
 
+// Means and deviations of the numbers of inputs, which examples hold scaled; null if they do not.
+Json scale_of(const Task& task) {
+  const Json learned = Json::parse(task.vocabulary_and_scales(), nullptr, false);
+  if (!learned.is_object() || !learned.contains("mean")) return nullptr;
+  return {{"mean", learned["mean"]}, {"deviation", learned["deviation"]}};
+}
+
+// How text becomes tokens, if the task has a key for it.
+std::string tokens_of(const Config& config) {
+  return config.task_options.contains("tokens") ? get_string(config.task_options, "tokens") : "";
+}
+
 Json to_json(const Example& example) {
   Json json;
   if (!example.ids.empty()) json["ids"] = example.ids;
@@ -186,8 +198,11 @@ Explanation explain_html(const std::string& run, std::size_t every, Take take) {
     const bool shown = std::ranges::find(chosen, files.size() - 1 - i) != chosen.end();
     try {
       if (shown) {
+        const bool newest = step == found.checkpoint.step;
+        const Checkpoint of_step =
+            newest ? weights_of(found.checkpoint) : weights_of(load_checkpoint(path));
         weights += fmt::format("<script type=\"text/plain\" data-step=\"{}\">{}</script>\n", step,
-                               float32(weights_of(load_checkpoint(path)).parameters));
+                               float32(of_step.parameters));
       }
       (shown ? page.steps : page.left_out).push_back(step);
     } catch (const CheckpointError&) {
@@ -199,6 +214,8 @@ Explanation explain_html(const std::string& run, std::size_t every, Take take) {
             {"version", kVersion},
             {"config", model_of(found.config)},
             {"shape", shape_of(task->shape())},
+            {"tokens", tokens_of(found.config)},
+            {"scale", scale_of(*task)},
             {"tensors", tensors},
             {"left_out", page.left_out},
             {"curve", curve_of(found.directory)}};

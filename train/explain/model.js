@@ -6,7 +6,8 @@
 //
 // g is the pass: g.config (the keys of [model]), g.shape (of the task), g.weights (by name), and
 // g.take(name, x), which sees every activation and returns what the pass goes on with. So one hook
-// captures activations, silences heads and patches.
+// captures activations, silences heads and patches. When tokens follow others, g.first of them came
+// before, and g.cache has their keys and values.
 
 export const matrix = (rows, cols) => ({ rows, cols, data: new Float64Array(rows * cols) });
 
@@ -99,10 +100,10 @@ function norm(g, x, path) {
 // Adds to each token a vector for its place.
 function withPositions(g, x, path, kind) {
   const table = g.weights[`${path}.weight`];
-  if (kind === "learned") return each(x, (value, d, n) => value + table.data[n * x.cols + d]);
+  if (kind === "learned") return each(x, (value, d, n) => value + table.data[(g.first + n) * x.cols + d]);
   if (kind === "sinusoidal") {
     return each(x, (value, d, n) => {
-      const angle = n / 10000 ** ((d - d % 2) / x.cols);
+      const angle = (g.first + n) / 10000 ** ((d - d % 2) / x.cols);
       return value + (d % 2 ? Math.cos(angle) : Math.sin(angle));
     });
   }
@@ -121,9 +122,9 @@ function withPositions(g, x, path, kind) {
 }
 
 // Turns each pair of features (2i, 2i + 1) of a head by an angle that grows with the place.
-function rotary(x, size) {
+function rotary(x, size, first) {
   return each(x, (value, d, n) => {
-    const even = d - d % 2, angle = n * 10000 ** (-(even % size) / size), at = n * x.cols + even;
+    const even = d - d % 2, angle = (first + n) * 10000 ** (-(even % size) / size), at = n * x.cols + even;
     const a = x.data[at], b = x.data[at + 1];
     return d % 2 ? a * Math.sin(angle) + b * Math.cos(angle) : a * Math.cos(angle) - b * Math.sin(angle);
   });
@@ -191,17 +192,37 @@ function sees(g, causal) {
   return (n, m) => (!causal || m <= n) && (!others || m !== n) && (!g.adjacency || g.adjacency(n, m));
 }
 
+const headSize = ({ head_dim, width, heads }) => head_dim || width / heads;
+
+// The queries (part 0), keys (1) or values (2) of x.
+function project(g, x, path, part) {
+  const inner = g.config.heads * headSize(g.config);
+  return g.take(`${path}.${["queries", "keys", "values"][part]}`, linear(g, x, `${path}.in_proj`, part * inner, inner, "_"));
+}
+
+function rotated(g, x, self) {
+  return g.config.positions === "rotary" && (self || g.config.cross_positions) ? rotary(x, headSize(g.config), g.first) : x;
+}
+
+// The keys and values of all tokens so far, of which x are the last; or those of a memory x, which stay the same.
+function keysAndValues(g, x, path, self) {
+  const before = g.cache?.[path];
+  if (before && !self) return before;
+  const keys = rotated(g, project(g, x, path, 1), self), values = project(g, x, path, 2);
+  const all = before ? { keys: stack(before.keys, keys), values: stack(before.values, values) } : { keys, values };
+  if (g.cache) g.cache[path] = all;
+  return all;
+}
+
 // Multi-head attention. Scores and weights have the rows of head 0, then those of head 1, ...
 function attention(g, query, memory, path, { self = true, causal = false } = {}) {
-  const { heads, width, head_dim, score, log_scale, attention_activation, attention_mean } = g.config;
-  const size = head_dim || width / heads, inner = heads * size;
-  let [q, k, v] = ["queries", "keys", "values"].map((name, part) => g.take(`${path}.${name}`,
-    linear(g, part ? memory : query, `${path}.in_proj`, part * inner, inner, "_")));
-  if (g.config.positions === "rotary" && (self || g.config.cross_positions)) [q, k] = [rotary(q, size), rotary(k, size)];
+  const { heads, score, log_scale, attention_activation, attention_mean } = g.config;
+  const size = headSize(g.config), inner = heads * size;
+  const q = rotated(g, project(g, query, path, 0), self), { keys: k, values: v } = keysAndValues(g, memory, path, self);
 
   const of = (x, h, n) => x.data.subarray(n * inner + h * size, n * inner + (h + 1) * size);
   const may = self ? sees(g, causal) : () => true, bias = self ? positionBias(g, path) : () => 0;
-  const seen = Array.from({ length: q.rows }, (_, n) => [...Array(k.rows).keys()].filter((m) => may(n, m)));
+  const seen = Array.from({ length: q.rows }, (_, n) => [...Array(k.rows).keys()].filter((m) => may(g.first + n, m)));
   const count = (n) => Math.max(seen[n].length, 1);
   const factor = scoreFactor(g.config, size);
   const w = Array.from({ length: heads }, (_, h) => g.weights[`${path}.score_weight`]?.data.subarray(h * size, (h + 1) * size));
@@ -209,7 +230,7 @@ function attention(g, query, memory, path, { self = true, causal = false } = {})
   const scores = g.take(`${path}.scores`, each(matrix(heads * q.rows, k.rows), (_, m, row) => {
     const h = Math.floor(row / q.rows), n = row % q.rows;
     const s = factor * SCORES[score](of(q, h, n), of(k, h, m), w[h]);
-    return (log_scale ? s * Math.log(count(n)) : s) + bias(h, n, m);
+    return (log_scale ? s * Math.log(count(n)) : s) + bias(h, g.first + n, m);
   }));
   const weights = matrix(scores.rows, scores.cols);  // 0 for keys that are not seen
   for (let row = 0; row < weights.rows; ++row) {
@@ -335,17 +356,41 @@ function neighbours(edges, first) {
 
 const encode = (g, input) => finalNorm(g, blocks(g, embedding(g, input, "embedding", g.config.positions), "encoder"), "encoder");
 
-// The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads
-// the classes `outputs` and predicts each from those before it, and one more; `memory` is what its
-// encoder made of the input, if that is known.
-export function forward(model, input, { take = (_, x) => x, outputs = [], memory } = {}) {
-  const g = { ...model, take }, { kind, positions } = g.config;
+// Logits of the tokens that follow `ids`, the first of which says that an output begins.
+function decoder(g, ids, memory) {
+  const { positions } = g.config;
+  const y = embedding(g, { ids }, "output_embedding", positions === "learned_2d" ? "learned" : positions);
+  return head(g, finalNorm(g, blocks(g, y, "decoder", memory), "decoder"));
+}
+
+const passOf = (model, take = (_, x) => x, cache = null) => ({ ...model, take, cache, first: 0 });
+
+function answer(g, input) {
+  const { kind, positions } = g.config;
   if (kind === "mlp" || kind === "window_mlp") return head(g, windowMlp(g, embedding(g, input, "embedding", positions)));
   if (g.config.mask === "adjacency") g.adjacency = neighbours(input.edges ?? [], g.weights["embedding.class_token"] ? 1 : 0);
-  if (kind === "encoder") return head(g, encode(g, input));
-  const before = { ids: [g.shape.classes, ...outputs] };
-  const y = embedding(g, before, "output_embedding", positions === "learned_2d" ? "learned" : positions);
-  return head(g, finalNorm(g, blocks(g, y, "decoder", memory ?? encode(g, input)), "decoder"));
+  return head(g, encode(g, input));
+}
+
+// The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads the classes `outputs`
+// and predicts each from those before it, and one more.
+export function forward(model, input, { take, outputs = [] } = {}) {
+  const g = passOf(model, take);
+  return model.config.kind === "encoder_decoder" ? decoder(g, [model.shape.classes, ...outputs], encode(g, input)) : answer(g, input);
+}
+
+// One token after the other: `logits` are those of what follows the last token, append() reads more of them. Each is
+// computed once, because the cache keeps the keys and values of those before it, and of the decoder's memory.
+export function decode(model, input, { take } = {}) {
+  const g = passOf(model, take, {}), writes = model.config.kind === "encoder_decoder";
+  const memory = writes && encode(passOf(model, take), input);
+  const decoding = { append(ids) {
+    const logits = writes ? decoder(g, ids, memory) : answer(g, { ids });
+    g.first += ids.length;
+    decoding.logits = row(logits, logits.rows - 1);
+  } };
+  decoding.append(writes ? [model.shape.classes] : input.ids);
+  return decoding;
 }
 
 // What the model would answer if `x`, a residual stream of `path`, were its last.
@@ -356,14 +401,13 @@ export const largest = (values) => values.reduce((best, value, i) => value > val
 export const probabilities = (logits) => WEIGHTS.softmax([...logits]);
 
 // The outputs that an encoder_decoder writes: each time the likeliest class, up to the end.
-export function generate(model, input, { take = (_, x) => x } = {}) {
-  const outputs = [], end = model.shape.classes - 1, memory = encode({ ...model, take }, input);
-  while (outputs.length < model.shape.max_outputs) {
-    const logits = forward(model, input, { take, outputs, memory });
-    outputs.push(largest(row(logits, logits.rows - 1)));
-    if (outputs.at(-1) === end) break;
+export function generate(model, input, options) {
+  const decoding = decode(model, input, options), outputs = [];
+  for (;;) {
+    outputs.push(largest(decoding.logits));
+    if (outputs.at(-1) === model.shape.classes - 1 || outputs.length === model.shape.max_outputs) return outputs;
+    decoding.append(outputs.slice(-1));
   }
-  return outputs;
 }
 
 // The weights of a checkpoint: {name: {shape, data}} from base64 of float32, tensor by tensor.

@@ -2,12 +2,13 @@
 // ==== The page around the model: what it shows, and what a reader does. ====
 
 const $ = (id) => document.getElementById(id);
-const { name, task, version, config, shape, tensors, left_out, curve, examples } = JSON.parse($("data").textContent);
+const data = JSON.parse($("data").textContent);
+const { name, task, version, config, shape, tensors, left_out, curve, examples } = data;
 const checkpoints = [...document.querySelectorAll("script[data-step]")].map((script) => ({ step: Number(script.dataset.step), script }));
 const floats = (base64) => new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
 for (const example of examples) if (example.features) example.features = floats(example.features);
 
-const { tokenName, className, lengthOf, unknown, textOf, parse, letters } = texts(shape);
+const { tokenName, className, lengthOf, unknown, textOf, parse, letters } = texts(data);
 const generated = shape.output === "generated", perToken = shape.output === "tokens", image = shape.input === "image";
 const classes = shape.target === "classes", kIgnore = -100;
 const state = {
@@ -37,7 +38,7 @@ function fill(element, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-const percent = (p) => p >= 0.9995 ? "100 %" : p < 0.0995 ? `${(100 * p).toFixed(1)} %` : `${Math.round(100 * p)} %`;
+const percent = (p) => `${p >= 0.9995 ? "100" : p < 0.0995 ? (100 * p).toFixed(1) : Math.round(100 * p)}\u00a0%`;
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 const shade = (p) => ({ "--a": Math.min(1, Math.abs(p)).toFixed(3) });
 const strong = (p) => Math.abs(p) > (isDark.matches ? 0.62 : 0.85) ? "strong" : "";  // text of the other brightness
@@ -108,10 +109,30 @@ const titleOf = (path) => {
   return `${generated ? part[0].toUpperCase() + part.slice(1) + ", layer" : "Layer"} ${layer}${module === "multihead_attn" ? ", of the input" : ""}`;
 };
 
-// The weights (N, M) of one head.
+// The weights (N, M) of one head, and the largest of them, or 0.1: it has the full colour.
 function mapOf(pass, path, number) {
   const all = pass.seen[`${path}.weights`], rows = all.rows / config.heads;
-  return { rows, cols: all.cols, data: all.data.subarray(number * rows * all.cols, (number + 1) * rows * all.cols) };
+  const data = all.data.subarray(number * rows * all.cols, (number + 1) * rows * all.cols);
+  return { rows, cols: all.cols, data, most: data.reduce((most, p) => Math.max(most, p), 0.1) };
+}
+
+// The head whose tokens look at few others, and not all at the same; of a decoder, at the input.
+function clearestHead(pass) {
+  let best = null;
+  for (const path of mapsOf(pass).filter((path) => !generated || path.includes("multihead_attn"))) {
+    for (let head = 0; head < config.heads; ++head) {
+      const map = mapOf(pass, path, head), means = new Float64Array(map.cols);
+      let sharp = 0;
+      for (let n = 0; n < map.rows; ++n) {
+        const weights = row(map, n);
+        sharp += Math.max(...weights) / map.rows;
+        weights.forEach((p, m) => (means[m] += p / map.rows));
+      }
+      const clear = (sharp - Math.max(...means)) / map.most;
+      if (!best || clear > best.clear) best = { path, head, clear };
+    }
+  }
+  return best;
 }
 
 // ---- drawing --------------------------------------------------------------------------------------
@@ -128,11 +149,21 @@ function paint(canvas, rows, cols, alpha, colour = () => heat) {
   canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 
-// The vectors of an input, a column for each.
-function paintFrames({ features }) {
-  const width = shape.features, count = features.length / width, most = Math.max(...features.map(Math.abs)) || 1;
-  const at = (i) => features[i % count * width + Math.floor(i / count)] / most;
-  paint($("frames"), width, count, (i) => Math.abs(at(i)), (i) => at(i) < 0 ? cold : heat);
+// The vectors of an input, a column for each; turned, a row for each. The largest numbers do not make the others pale.
+function paintFrames(canvas, { features }, turned = false) {
+  const width = shape.features, count = features.length / width;
+  const sizes = features.map(Math.abs).sort(), most = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+  const at = (i) => features[turned ? i : i % count * width + Math.floor(i / count)] / most;
+  paint(canvas, turned ? count : width, turned ? width : count, (i) => Math.abs(at(i)), (i) => at(i) < 0 ? cold : heat);
+  return canvas;
+}
+
+function markFrame() {
+  const [canvas, mark] = $("frames").children, picked = state.token?.side === "in";
+  mark.hidden = !picked;
+  if (!picked) return;
+  mark.style.left = `${100 * state.token.n / canvas.width}%`;
+  mark.style.width = `${100 / canvas.width}%`;
 }
 
 const across = () => shape.width / config.patch;
@@ -150,7 +181,7 @@ function lookedAt(map) {
 
 function paintMap(canvas, pass, path, number) {
   const map = mapOf(pass, path, number);
-  if (!image || path.startsWith("decoder.")) return paint(canvas, map.rows, map.cols, (i) => map.data[i]);
+  if (!image || path.startsWith("decoder.")) return paint(canvas, map.rows, map.cols, (i) => map.data[i] / map.most);
   const values = lookedAt(map), most = Math.max(...values, 1e-9);
   paint(canvas, values.length / across(), across(), (i) => values[i] / most);
 }
@@ -171,7 +202,7 @@ let buttons = [];  // {path, number, button, canvas, plot} of each head
 function drawHeads() {
   const pass = state.pass, paths = mapsOf(pass);
   $("attention").hidden = !paths.length;
-  if (!paths.includes(state.looked?.path)) state.looked = { path: paths.at(-1), head: 0 };
+  if (!paths.includes(state.looked?.path)) state.looked = image ? { path: paths.at(-1), head: 0 } : clearestHead(pass);
   if (buttons.map((b) => b.path).filter((path, i) => i % config.heads === 0).join() !== paths.join()) {
     buttons = [];
     $("heads").replaceChildren(...paths.map((path) => h("div", { class: "layer" }, h("h3", {}, titleOf(path)),
@@ -186,7 +217,7 @@ function drawHeads() {
   }
   $("attention-hint").textContent = (image
     ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where that one looks. "
-    : "A row of a map is a token that looks, a column one that is looked at. Point at a token to see both. ") +
+    : "A row of a map is a token that looks, a column one that is looked at; the largest weight of each map has the full colour. Point at a token to see both. ") +
     "Press a head to silence it, again to restore it.";
 }
 
@@ -224,7 +255,7 @@ function drawFocus() {
   title.append(lookText(map, rows, cols));
   if (Math.max(map.rows, map.cols) > kMostNamed) {
     const canvas = h("canvas", { class: "overlay", role: "img", "aria-label": `${title.textContent}, all weights` });
-    paint(canvas, map.rows, map.cols, (i) => map.data[i]);
+    paint(canvas, map.rows, map.cols, (i) => map.data[i] / map.most);
     $("focus").replaceChildren(title, canvas);
     return;
   }
@@ -251,17 +282,21 @@ const pointing = (side, i) => ({ onpointerenter: () => i >= side.first && point(
 
 function namedMap(map, rows, cols) {
   const long = (side) => 7 * Math.max(...side.names.map((text) => [...clipped(text)].length)) + 10;
-  const size = 360 / Math.max(map.cols, 8), left = long(rows), fits = (text) => 6.5 * [...clipped(text)].length < size;
-  const parts = [], top = cols.names.every(fits) ? 18 : long(cols);
+  const size = 360 / Math.max(map.cols, 8), fits = (text) => 6.5 * [...clipped(text)].length < size;
+  const deep = (side) => shape.input === "vectors" && side.side === "in" ? Math.min(3 * shape.features, 48) + 4 : 0;  // pictures of vectors
+  const parts = [], left = long(rows) + deep(rows), top = (cols.names.every(fits) ? 18 : long(cols)) + deep(cols);
+  const picture = (turned, place) => svg("image", { ...place, href: paintFrames(h("canvas"), state.pass.input, turned).toDataURL(), preserveAspectRatio: "none" });
+  if (deep(rows)) parts.push(picture(true, { x: left - deep(rows), y: top + rows.first * size, width: deep(rows) - 4, height: (map.rows - rows.first) * size }));
+  if (deep(cols)) parts.push(picture(false, { x: left + cols.first * size, y: top - deep(cols), width: (map.cols - cols.first) * size, height: deep(cols) - 4 }));
   for (let m = 0; m < map.cols; ++m) {
     const x = left + (m + 0.5) * size;
-    parts.push(nameText(cols, m, fits(cols.names[m]) ? { x, y: top - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - 5}) rotate(-90)` }));
+    parts.push(nameText(cols, m, fits(cols.names[m]) ? { x, y: top - deep(cols) - 6, "text-anchor": "middle" } : { transform: `translate(${x + 3.5} ${top - deep(cols) - 5}) rotate(-90)` }));
   }
   for (let n = 0; n < map.rows; ++n) {
-    parts.push(nameText(rows, n, { x: left - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
+    parts.push(nameText(rows, n, { x: left - deep(rows) - 6, y: top + (n + 0.5) * size + 4, "text-anchor": "end" }));
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m];
-      if (p > 0.003) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p) }));
+      if (p > 0.003 * map.most) parts.push(svg("rect", { class: "cell", x: left + m * size, y: top + n * size, width: size - 0.6, height: size - 0.6, style: shade(p / map.most) }));
     }
   }
   parts.push(svg("rect", { class: "plot-frame", x: left, y: top, width: map.cols * size, height: map.rows * size }));
@@ -286,9 +321,9 @@ function lines(map, rows, cols) {
   for (let n = 0; n < map.rows; ++n) {
     for (let m = 0; m < map.cols; ++m) {
       const p = map.data[n * map.cols + m], on = !among || isPicked(rows, n) || (isPicked(cols, m) && rows.side !== cols.side);
-      if (p < 0.02 || !on) continue;
+      if (p < (among ? 0.02 : Math.min(0.3, Math.max(0.02, 2 / map.cols))) || !on) continue;
       const a = y(n, map.rows), b = y(m, map.cols), middle = (left + right) / 2;
-      parts.push(svg("path", { class: "line", d: `M${left} ${a}C${middle} ${a} ${middle} ${b} ${right} ${b}`, "stroke-opacity": Math.min(1, p), "stroke-width": 0.7 + 2.6 * Math.min(1, p) }));
+      parts.push(svg("path", { class: "line", d: `M${left} ${a}C${middle} ${a} ${middle} ${b} ${right} ${b}`, "stroke-opacity": p / map.most, "stroke-width": 0.7 + 2.6 * Math.min(1, p) }));
     }
   }
   const nameAll = (side, count, x, anchor, from) => {
@@ -320,19 +355,24 @@ function overlay(pass, map) {
     context.lineWidth = 2;
     context.strokeRect(state.token.n % wide * side, Math.floor(state.token.n / wide) * side, side, side);
   }
+  return pointedAt(canvas, () => wide, () => values.length, () => $("focus").querySelector("canvas").focus());
+}
+
+// Lets the pointer and the arrow keys choose one of `count()` tokens of the input, which stand in lines of `wide()`.
+function pointedAt(canvas, wide, count, moved = () => {}) {
   const move = (n) => point(n == null ? null : { side: "in", n });
   canvas.addEventListener("pointermove", (event) => {
-    const place = Math.floor(event.offsetX / canvas.clientWidth * wide) + wide * Math.floor(event.offsetY / canvas.clientHeight * values.length / wide);
-    if (place >= 0 && place < values.length) move(place);
+    const lines = count() / wide(), place = Math.floor(event.offsetX / canvas.clientWidth * wide()) + wide() * Math.floor(event.offsetY / canvas.clientHeight * lines);
+    if (place >= 0 && place < count()) move(place);
   });
   canvas.addEventListener("pointerleave", () => move(null));
   canvas.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide(), ArrowDown: wide() }[event.key];
     if (event.key === "Escape") move(null);
     if (!by) return;
     event.preventDefault();
-    move(Math.min(Math.max((state.token?.n ?? 0) + by, 0), values.length - 1));
-    $("focus").querySelector("canvas").focus();
+    move(Math.min(Math.max((state.token?.n ?? 0) + by, 0), count() - 1));
+    moved();
   });
   return canvas;
 }
@@ -422,6 +462,7 @@ function markTokens() {
   for (const button of document.querySelectorAll(".token")) {
     button.classList.toggle("marked", state.token?.side === button.dataset.side && state.token.n === Number(button.dataset.n));
   }
+  if (shape.input === "vectors") markFrame();
 }
 
 function point(token) {
@@ -460,20 +501,24 @@ function inBackground(count, f, done = () => {}) {
   slice();
 }
 
-const exampleText = (i) => image ? `${i + 1}${examples[i].targets && !perToken ? ` ${className(examples[i].targets[0])}` : ""}` : `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
+function exampleText(i) {
+  const { features, targets } = examples[i];
+  if (!features) return `${i + 1} ${textOf(examples[i])}`.slice(0, 60);
+  return `${i + 1}${targets && !perToken ? ` ${className(targets[0])}` : ""}${image ? "" : `, ${lengthOf(examples[i])} vectors`}`;
+}
 
 // Whether each class of an example is answered right; nothing for those without a target.
 function rights(example, pass) {
   if (!classes || !example.targets) return [];
-  const answers = answersOf(pass.logits, pass.outputs);
-  if (generated) return [example.targets.join() === answers.join()];
+  if (generated) return [example.targets.join() === pass.outputs.join()];
+  const answers = answersOf(pass.logits);
   return example.targets.map((target, n) => target === kIgnore ? null : target === answers[n]).filter((right) => right !== null);
 }
 
 function scoreExamples(done) {
   let right = 0, all = 0;
   inBackground(examples.length, (i) => {
-    const found = rights(examples[i], run(examples[i]));
+    const found = rights(examples[i], generated ? { outputs: generate(modelAt(state.checkpoint), examples[i], { take: silence }) } : run(examples[i]));
     if (!found.length) return;
     right += found.filter(Boolean).length;
     all += found.length;
@@ -563,14 +608,14 @@ function patchCell(site, place) {
   const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {
     state.patch = kept() ? null : { site, place };
     update({ patching: false });
-  } }, "·");
+  } }, image ? "" : "·");
   const td = h("td", { style: shade(0) }, button);
   const mark = () => {
     td.classList.toggle("kept", kept());
     button.setAttribute("aria-pressed", kept());
   };
   const show = (restored) => {
-    const text = restored.toFixed(2).replace("-0.00", "0.00");
+    const text = restored.toFixed(2).replace(/^-?0\.00$/, "0");
     td.style.setProperty("--a", Math.min(1, Math.abs(restored)).toFixed(3));
     td.className = `${strong(restored)} ${restored < 0 ? "cold" : ""}`;
     button.textContent = image ? "" : text;
@@ -599,13 +644,13 @@ function drawCurve() {
   if (points.length < 2) return;
   const first = Math.min(...steps), last = Math.max(...steps), values = points.map((p) => p[1]);
   const low = curve.metric === "loss" || curve.metric === "accuracy" ? 0 : Math.min(0, ...values), high = curve.metric === "loss" ? Math.max(...values) : 1;
-  const x = (step) => 34 + 356 * (step - first) / (last - first || 1), y = (v) => 100 - 88 * (Math.max(v, low) - low) / (high - low || 1);
+  const x = (step) => 40 + 350 * (step - first) / (last - first || 1), y = (v) => 100 - 88 * (Math.max(v, low) - low) / (high - low || 1);
   $("curve").replaceChildren(svg("svg", { viewBox: "0 0 400 122", role: "img", "aria-label": `Validation ${curve.metric} by step` },
     [low, (low + high) / 2, high].map((v) => [svg("line", { class: "gridline", x1: 34, x2: 390, y1: y(v), y2: y(v) }), svg("text", { x: 29, y: y(v) + 4, "text-anchor": "end" }, short(v))]),
-    svg("text", { x: 34, y: 117 }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
+    svg("text", { x: 40, y: 117, "text-anchor": "middle" }, String(first)), svg("text", { x: 390, y: 117, "text-anchor": "end" }, `step ${last}`),
     svg("polyline", { class: "curve", points: points.map(([s, v]) => `${x(s)},${y(v)}`).join(" ") }),
     svg("line", { class: "here", x1: x(now), x2: x(now), y1: 8, y2: 100 }),
-    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? low), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
+    checkpoints.map((c, i) => svg("circle", { class: `dot ${i === state.checkpoint ? "now" : ""}`, cx: x(c.step), cy: y(value(c.step) ?? points[0][1]), r: i === state.checkpoint ? 5 : checkpoints.length > 40 ? 2 : 3.5, onclick: () => show(i) }))));
 }
 
 function show(index) {
@@ -683,7 +728,7 @@ function update({ patching = true } = {}) {
   const usable = patch && other && lengthOf(other) === lengthOf(state.input);
   state.pass = run(state.input, usable ? patchedBy(patch.site, patch.place, state.amount, run(other).seen) : undefined);
   if (image) paintPicture($("drawing"), state.input.features);
-  if (shape.input === "vectors") paintFrames(state.input);
+  if (shape.input === "vectors") paintFrames($("frames").firstElementChild, state.input);
   drawCurve();
   drawAnswer();
   drawChanges();
@@ -724,17 +769,27 @@ function write() {
   drawAnswer();
 }
 
-// Adds the likeliest next token to a text, again and again.
+// Adds the likeliest next token to a text, again and again, and shows the whole pass at the end.
 function goOn() {
   if (generated) return write();
-  if (writing) return (clearInterval(writing), writing = null);
+  if (writing) return stopWriting();
+  const ids = [...state.input.ids], decoding = decode(modelAt(state.checkpoint), state.input, { take: silence }), mine = turn;
+  stopWriting = () => {
+    clearInterval(writing);
+    writing = null;
+    $("go-on").textContent = "Continue";
+    if (turn === mine) enter({ ids });
+  };
+  $("go-on").textContent = "Stop";
   writing = setInterval(() => {
-    const next = largest(row(state.pass.logits, state.pass.logits.rows - 1));
-    if (next === 1 || state.input.ids.length >= shape.max_length) return (clearInterval(writing), writing = null);
-    enter({ ids: [...state.input.ids, next] });
-    $("text").value = textOf(state.input);
-  }, 120);
+    const next = largest(decoding.logits);
+    if (turn !== mine || next === 1 || ids.length >= shape.max_length) return stopWriting();
+    ids.push(next);
+    decoding.append([next]);
+    $("text").value = textOf({ ids });
+  }, 30);
 }
+let stopWriting;
 
 function choose(index) {
   const count = examples.length;
@@ -768,8 +823,10 @@ function begin() {
   const count = tensors.reduce((sum, [, extents]) => sum + extents.reduce((a, b) => a * b, 1), 0);
   const { kind, layers, heads, width, mask } = config, attends = kind.startsWith("encoder");
   document.title = `${name}: ${task}, explained`;
-  $("name").textContent = `${task}`;
-  $("facts").textContent = `${name}: ${mask === "causal" ? "causal " : ""}${kind.replace("_", "-")} of ${layers} ${layers === 1 ? "layer" : "layers"}` +
+  const title = task === "files" ? name : task;
+  $("name").textContent = title;
+  const what = `${mask === "causal" ? "causal " : ""}${kind.replace("_", "-")}`;
+  $("facts").textContent = `${name === title ? what[0].toUpperCase() + what.slice(1) : `${name}: ${what}`} of ${layers} ${layers === 1 ? "layer" : "layers"}` +
     `${attends ? `, ${heads} ${heads === 1 ? "head" : "heads"}${layers === 1 ? "" : " each"}` : ""}, width ${width}; ${count.toLocaleString("en")} weights. It computes here, in this page.`;
   $("made").textContent = `Made by xgrad ${version}. This file needs no network and sends nothing.`;
   $("source").textContent = $("code").textContent.split("// ==== Text")[0].trim();
@@ -784,6 +841,8 @@ function begin() {
   $("other").hidden = $("other-label").hidden = image;
   $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
   $("patching").hidden = generated || layers === 0 || kind !== "encoder";
+  $("frames").style.setProperty("--features", shape.features);
+  $("look").classList.toggle("few", heads < 3);
   $("look").style.setProperty("--heads", Math.min(heads, 4));
   $("go-on").hidden = !generated && !shape.next;
   $("go-on").textContent = generated ? "Write again" : "Continue";
@@ -805,6 +864,7 @@ function begin() {
   });
   $("go-on").addEventListener("click", goOn);
   if (image) listenToDrawing();
+  pointedAt($("frames").firstElementChild, () => lengthOf(state.input), () => lengthOf(state.input));
   moveByArrows($("answer"));
   moveByArrows($("grid"));
   isDark.addEventListener("change", () => (readColours(), update()));

@@ -5,11 +5,19 @@ const single = (text) => [...text].length === 1;
 const special = (text) => /^(<.+>|\[.+\]|\\x\d+)$/.test(text);
 export const short = (x) => Number(x.toPrecision(4)).toString();
 
-// Text to inputs and back, for the shape of a task.
-export function texts(shape) {
+// As plain_text() in data/text/text.cpp: lower case, without punctuation.
+const plainText = (text) => text.replace(/'/g, "").replace(/[\x00-\x7f]/g, (c) => /[a-z0-9]/i.test(c) ? c.toLowerCase() : " ");
+
+// Text to inputs and back, for the shape of a task. `tokens` is its key of that name, if it has one; inputs hold numbers scaled by `scale`.
+export function texts({ shape, tokens, scale }) {
   const { token_names: names, class_names, features } = shape, usual = names.filter((name) => !special(name));
   // Tokens are characters, without spaces between them.
   const letters = names[0] === "<unk>" && usual.length > 0 && usual.every(single);
+  const pairs = tokens === "word_pairs" && !letters, plain = pairs || tokens === "plain_words" && !letters;
+
+  const mean = scale?.mean?.length ? scale.mean : [0], deviation = scale?.deviation?.length ? scale.deviation : [1];
+  const scaled = (x, i) => (x - mean[i % mean.length]) / deviation[i % mean.length];
+  const original = (x, i) => x * deviation[i % mean.length] + mean[i % mean.length];
 
   const tokenName = (id) => names[id] ?? String(id);
   const className = (id) => class_names[id] ?? String(id);
@@ -19,9 +27,9 @@ export function texts(shape) {
   function textOf(input) {
     if (input.features) {
       const last = input.features.length - 1, end = (i) => features > 1 && (i + 1) % features === 0 && i < last ? "," : "";
-      return Array.from(input.features, (x, i) => short(x) + end(i)).join(" ");
+      return Array.from(input.features, (x, i) => Number(original(x, i).toPrecision(6)) + end(i)).join(" ");
     }
-    const ids = shape.next && input.ids[0] === 1 ? input.ids.slice(1) : input.ids;  // without the begin of a text
+    const ids = shape.next && input.ids[0] === 1 ? input.ids.slice(1) : input.ids.filter((_, i) => !pairs || i % 2 === 0);  // without the begin of a text
     const edges = (input.edges ?? []).map((edge) => edge.join("-"));
     return letters ? ids.map((id) => tokenName(id).replace("␣", " ")).join("") : [...ids.map(tokenName), ...edges].join(" ");
   }
@@ -47,12 +55,13 @@ export function texts(shape) {
     const numbers = words.map((word) => Number(word.replace(/,$/, ""))), bad = numbers.findIndex((x) => !Number.isFinite(x));
     if (bad >= 0) throw new Error(`Number ${bad + 1} is “${words[bad]}”.`);
     if (numbers.length % features) throw new Error(`There are ${numbers.length} numbers; each vector has ${features}.`);
-    return limited({ features: Float32Array.from(numbers) });
+    return limited({ features: Float32Array.from(numbers, scaled) });
   }
 
   // Throws an Error that says what is wrong with the text.
   function parse(text) {
-    const words = text.trim().split(/\s+/).filter(Boolean), edges = [], parts = letters ? text.match(/<\w+>|[^]/gu) ?? [] : [];
+    const all = (plain ? plainText(text) : text).split(/\s+/).filter(Boolean);
+    const words = pairs ? all.flatMap((word, i) => i ? [`${all[i - 1]}_${word}`, word] : word) : all, edges = [], parts = letters ? text.match(/<\w+>|[^]/gu) ?? [] : [];
     if (shape.input === "vectors") return vectors(words);
     for (const word of letters ? [] : words) {
       const edge = shape.graph && word.match(/^(\d+)-(\d+)$/), apart = [...word].every((c) => usual.includes(c));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -204,6 +205,15 @@ std::string gradients_of(const RunHistory& run) try {
   return error.what();
 }
 
+// The page that explains the model, with a link if it is beside this one, or the command for it.
+std::string explained(const RunHistory& run, bool beside) {
+  const std::string path = escape(run.path + "/explain.html");
+  if (!std::filesystem::exists(run.path + "/explain.html")) {
+    return "<pre>xgrad explain " + escape(run.path) + " --out " + path + "</pre>\n";
+  }
+  return "<p>" + (beside ? "<a href=\"explain.html\">The model at work</a>" : path) + "</p>\n";
+}
+
 std::string state_of(const RunHistory& run) {
   const std::string steps = grouped(run.last_step);
   if (run.state == RunHistory::State::finished) {
@@ -262,7 +272,7 @@ std::string configuration(const Examined& run, const std::string& of) {
   const TrainConfig& train = record.config.train;
   const std::string gradients = escape(gradients_of(record));
   return fmt::format(
-      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{2}<h2>Configuration{0}</h2>\n<details>"
+      "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{8}{2}<h2>Configuration{0}</h2>\n<details>"
       "<summary>config.toml</summary>\n<pre>{3}</pre></details>\n"
       "<h2>Again{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
       "<p class=\"soft\">The same config gives the same bits on any number of threads, and on any "
@@ -271,7 +281,8 @@ std::string configuration(const Examined& run, const std::string& of) {
       of, escape(model_of(record.config)), gradients.empty() ? "" : "<p>" + gradients + "</p>\n",
       escape(record.config_text), escape(record.path),
       escape(found.arithmetic.empty() ? arithmetic(train.precision == "bf16") : found.arithmetic),
-      train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all its cores", kVersion);
+      train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all its cores", kVersion,
+      why_not.empty() ? explained(record, of.empty()) : "");
 }
 
 // What a model learned: the sections of its examination, each with its heading.
