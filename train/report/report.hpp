@@ -149,8 +149,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without those that all rows of the runs, or all last ones, compute from
-/// another number, such as perplexity.
+/// The names of metrics_of() without those, such as perplexity, that all rows of the runs, or all
+/// last ones, compute from another number.
 std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
                                      std::initializer_list<std::string> splits, bool last);
 
