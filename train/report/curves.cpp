@@ -277,6 +277,7 @@ std::vector<std::vector<std::string>> chosen_settings(const Groups& groups) {
     return values.size() < row.size() - 1 &&
            std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
   });
+  std::ranges::sort(rows);
   return rows;
 }
 

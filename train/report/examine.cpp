@@ -165,9 +165,7 @@ std::string samples_section(const Samples& samples, const Dataset& examples,
     return text;
   }
   const auto count = [&](std::size_t n) { return " " + grouped(n) + " of " + all; };
-  if (samples.wrong.empty()) {
-    text += "<p>The model is right on all " + all + ".</p>\n";
-  } else {
+  if (!samples.wrong.empty()) {
     add("Wrong:" + count(samples.wrong_count) + ", the surest errors first", samples.wrong);
   }
   if (!samples.right.empty()) add("Right:" + count(samples.right_count), samples.right);

@@ -149,8 +149,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without those, such as perplexity, that all rows of the runs, or all
-/// last ones, compute from another number.
+/// The names of metrics_of() without those that all rows of the runs, or all last ones, compute
+/// from another number, such as perplexity.
 std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
                                      std::initializer_list<std::string> splits, bool last);
 
@@ -164,7 +164,8 @@ std::string curves_section(const std::vector<RunGroup>& groups);
 /// A table of all other numbers of a group: small lines with first, last, least and largest values.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() without keys that have one value wherever they exist, as those of an optimizer.
+/// settings_of() in alphabetical order, without keys that have one value wherever they exist, as
+/// those of an optimizer.
 std::vector<std::vector<std::string>> chosen_settings(const std::vector<RunGroup>& groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.
