@@ -38,7 +38,7 @@ def tables(found):
             rows.append([f"{len(others)} others" if missed else f"all {len(others)}", threads, span([run["step_ms"] for run in runs], "ms"),
                          span([f["draw_ms"] for f in others], "ms"), f"at most {max(run['median'] for run in runs):.1f} %",
                          show.judged(max(run["median"] for run in runs), DATA_GOAL, at_most=True)])
-    return show.table(["config", "threads", "step", "a thread draws its batch in", "with data it takes longer by [quartiles]", "goal, %"], rows)
+    return show.table(["config", "threads", "step", "time to draw a batch, one thread", "slowdown with data [quartiles]", "goal, %"], rows)
 
 
 def text(build):

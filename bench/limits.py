@@ -27,7 +27,7 @@ def tables(found):
                  for *sizes, heads, dropout in after("attention")]
     passes = [[name, f"{row['real_time']:.0f}", ratio(row)] for name, row in found.items() if "plain" in row and "/" not in name]
     nodes = [[*length, f"{1e9 * found['/'.join(['tape', *length])]['node']:.0f}"] for length in after("tape")]
-    return ("Behind each figure: the share of its limit that a kernel reaches, and how many times as long the plain loop takes.\n\n"
+    return ("In brackets or in the last column: the fraction of its limit that a kernel reaches, and the slowdown of a plain loop.\n\n"
             + show.table(["GFLOP/s of a linear layer (of OpenBLAS; plain): tokens × in → out", "forward", "dX", "dW"], products)
             + show.table(["attention, forward and backward: B × N × D", "heads", "dropout",
                           "GFLOP/s (of its products by OpenBLAS; plain)"], attention)

@@ -46,4 +46,4 @@ def joined(before, now):
 
 
 def words(m):
-    return f"{m['date']}, {m['processor']}, {m['cores']} cores, other programs that ran when it began: {m['others']:.1f}"
+    return f"{m['date']}, {m['processor']}, {m['cores']} cores, other running programs at the start: {m['others']:.1f}"

@@ -79,7 +79,7 @@ def beside(machines, kind, keys, columns):
 def side_by_side(machines):
     rows = [[name, on["processor"], on["cores"], on["date"], f"{on['others']:.1f}", ", ".join(results["versions"])]
             for name, results in machines.items() for on in (results["machine"],)]
-    head = ["machine", "processor", "cores", "date", "other programs that ran when it began", "peers"]
+    head = ["machine", "processor", "cores", "date", "other running programs at the start", "peers"]
     return (show.table(head, rows) + "".join(beside(machines, *table) for table in TABLES)).removesuffix("\n")
 
 

@@ -141,9 +141,9 @@ def checked():
 
 
 def text_of_check(rows, found):
-    text = (f"With two processes, an operation takes {1000 * found['latency']:.1f} ms and bytes {found['bandwidth'] / 1e6:.0f} MB/s "
-            f"(made: {1000 * SLOW[0]:.0f} ms, {SLOW[1] / 1e6:.0f} MB/s); a step has {found['buckets']} buckets and {found['others']:.0f} other operations.\n\n")
-    return text + show.table(["processes", "a step without a network", "on the slow network", "predicted", "predicted ÷ measured"],
+    text = (f"Measured with two processes: latency {1000 * found['latency']:.1f} ms, bandwidth {found['bandwidth'] / 1e6:.0f} MB/s "
+            f"(set: {1000 * SLOW[0]:.0f} ms, {SLOW[1] / 1e6:.0f} MB/s). A step has {found['buckets']} buckets and {found['others']:.0f} other operations.\n\n")
+    return text + show.table(["processes", "step without a network", "on the slow network", "predicted", "predicted ÷ measured"],
                              [[r, *(show.milliseconds(1000 * x) for x in (fast, slow, predicted)), f"{predicted / slow:.2f}"] for r, fast, slow, predicted in rows])
 
 
@@ -160,7 +160,7 @@ def text_of_prediction(found):
                                                                    (ranks - 1) * latency, bandwidth)
                 cells.append(f"{100 * step / predicted:.0f} %")
             rows.append([f"{model} ({parameters / 1e6:.0f} million)", show.milliseconds(1000 * step), network, *cells])
-    return show.table(["model (parameters)", "a step of one process", "network", *(str(ranks) for ranks in MANY)], rows)
+    return show.table(["model (parameters)", "step of one process", "network", *(str(ranks) for ranks in MANY)], rows)
 
 
 def main():

@@ -17,7 +17,7 @@ FIGURES = ROOT / "docs/figures/package.json"
 
 def table(measured):
     rows = [[what, f"{measured[what]:.3g} {unit}", f"{most} {unit}"] for what, (most, unit) in LIMITS.items()]
-    return show.table(["of the packages", "measured", "at most"], rows)
+    return show.table(["Debian packages", "measured", "limit"], rows)
 
 
 def main():

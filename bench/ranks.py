@@ -67,8 +67,8 @@ def measured(python, name):
 
 
 def table(results):
-    head = ["model", "xgrad, one process of two threads", "two processes", "as many times as long", "PyTorch, one process", "two processes",
-            "PyTorch takes, one process", "two processes"]
+    head = ["model", "xgrad, one process of two threads", "two processes", "processes ÷ threads", "PyTorch, one process", "two processes",
+            "PyTorch ÷ xgrad, one process", "two processes"]
     rows = []
     for name, r in results["workloads"].items():
         ms = [show.milliseconds(x) for x in r["ms"]]

@@ -59,7 +59,7 @@ def text(build, rows):
             goal = show.judged(rate, 50) if command == "summary" else ""  # training does more than read
             lines.append([f"`{command}`", f"{seconds:.1f} s", f"{processor:.1f} s", f"{rate:.0f} MB/s", goal,
                          f"{memory / 1e9:.2f} GB", show.judged(memory / 1e9, 1.2, at_most=True)])
-    head = [f"{size:.0f} MB, {rows:,} rows of {WORDS} words", "time", "of a processor", "rate", "goal, MB/s", "most memory", "goal, GB"]
+    head = [f"{size:.0f} MB, {rows:,} rows of {WORDS} words", "time", "processor time", "rate", "goal, MB/s", "peak memory", "goal, GB"]
     return f"{machine.words(m)}.\n\n" + show.table(head, lines)
 
 

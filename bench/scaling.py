@@ -42,7 +42,7 @@ CURVES = {
     "tokens": curve((64, 128, 256, 512, 1024, 2048), tokens=same, batch=1),
     "width": curve((32, 64, 128, 256, 512), width=same, heads=lambda width: width // 32),
     "layers": curve((1, 2, 4, 8, 16), layers=same),
-    "tokens, as many in all": curve((256, 512, 1024, 2048, 4096, 8192), tokens=same, batch=lambda n: TOKENS // n, layers=1),
+    "length at constant tokens per batch": curve((256, 512, 1024, 2048, 4096, 8192), tokens=same, batch=lambda n: TOKENS // n, layers=1),
 }
 
 
@@ -77,9 +77,9 @@ def tables(results):
         sizes = list(points)
         rows.append([name, f"{sizes[0]} to {sizes[-1]}", " · ".join(show.milliseconds(p["ms"]) for p in points.values()),
                      *((f"{exponent(points):.2f}", f"{exponent(upper_half(points)):.2f}") if name != "threads" else ("", ""))])
-    memory = results["curves"]["tokens, as many in all"]
+    memory = results["curves"]["length at constant tokens per batch"]
     return (f"{machine.words(results['machine'])}; one thread but for the last row.\n\n"
-            + show.table(["what grows", "sizes", "step", "exponent", "of the upper half"], rows)
+            + show.table(["varied", "sizes", "step", "exponent", "exponent, upper half"], rows)
             + f"Peak memory with {TOKENS} tokens in a batch, in MiB:\n\n"
             + show.table(["tokens of a sequence", *memory], [["peak", *(f"{p['mib']:.0f}" for p in memory.values())]]))
 

@@ -92,7 +92,7 @@ def main():
         rows.append([name, f"{statistics.median(seconds[name]):.1f} s", show.ratio(ratio), show.judged(ratio["median"], goal),
                      " ".join(f"{x:.2f}" for x in losses[name])])
     text = (f"{machine.words(described)}; {STEPS} steps a run.\n\n"
-            + show.table(["64 runs of micro", "from start to finish", "÷ xgrad [quartiles]", "goal", "validation losses by learning rate"], rows))
+            + show.table(["64 runs of micro", "total time", "÷ xgrad [quartiles]", "goal", "validation losses by learning rate"], rows))
     print(text)
     if chosen.write:
         show.renew(ROOT / "docs/performance.md", "bench/sweep.py", text)

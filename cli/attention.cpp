@@ -202,7 +202,7 @@ Command patch_command() {
   return Command(
       "patch", "Show which activations make the difference between two inputs",
       {{"run", kRun, &a->run, kRequired},
-       {"--from", "the input whose run is changed", &a->from, kRequired},
+       {"--from", "the input to run with replaced activations", &a->from, kRequired},
        {"--to", "the input whose activations are put in; as long as --from", &a->to, kRequired},
        {"--site",
         "names of the activations, as `xgrad summary` lists them; * and ? match any characters",

@@ -165,12 +165,12 @@ int verify_resume(const Arguments& arguments) {
 Command verify_resume_command() {
   const auto a = std::make_shared<Arguments>();
   return Command(
-      "verify-resume", "Prove that a run resumes bit for bit after kill -9",
+      "verify-resume", "Check that a run resumes to the same bits after kill -9",
       {{"config", kConfig, &a->config, kRequired},
        {"overrides", kOverrides, &a->overrides},
        {"--at", "the step after which to kill the run; default: half of its steps", &a->at},
        {"--ranks",
-        "kill and resume a run of so many processes; one that is not killed has one process",
+        "kill and resume a run of this many processes; the uninterrupted run has one process",
         &a->ranks, Rules{.range = {{1, 4096}}}},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return verify_resume(*a); }, /*on_all_ranks=*/true);

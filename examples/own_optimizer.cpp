@@ -1,4 +1,4 @@
-// An optimizer and a schedule of your own, which configs name like the built-in ones:
+// Your own optimizer and schedule, which configs name like built-in ones:
 //
 //     own_optimizer train own_optimizer.toml
 #include <cmath>

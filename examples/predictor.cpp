@@ -1,4 +1,4 @@
-// A trained model in your own program. Trains it first if there is no run:
+// Uses a trained model in your own program. Trains it first if there is no run:
 //
 //     predictor predictor.toml RUN "3 1 4 1 5"
 #include <cstdio>

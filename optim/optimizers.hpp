@@ -27,8 +27,8 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
-  /// The scalars of the parameters that it trains which this optimizer updates and keeps state for.
-  /// One of several processes that share the update has a part.
+  /// The part of the trained parameters that this optimizer updates and keeps state for; if several
+  /// processes share the update, each has its own.
   ModelPart part = {};
 };
 

@@ -329,11 +329,11 @@ class Kernel {
     });
   }
 
-  // Replaces scores by probabilities after dropout, and gradients of those by gradients of the
-  // scores, p (ds - mean). Where one p is nearly 1, ds - mean cancels and leaves the rounding error
-  // of the mean. That error is the mean of the differences, weighted by p, so it is subtracted too,
-  // except for several pieces, where it would need the differences of all pieces at once. Without
-  // the result the mean is taken for 0, and the error is the mean.
+  // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
+  // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
+  // the mean. This error is the mean of ds - mean, weighted by p, and is subtracted too; not with
+  // several pieces, where it would need the differences of all pieces at once. Without a saved
+  // result the mean counts as 0, and the error is the mean itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;

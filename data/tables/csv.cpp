@@ -75,8 +75,8 @@ class CsvReader {
     ++line_;
     if (header_.empty()) return fields_;
     if (count_ != header_.size()) {
-      detail::fail<DataError>(place(), ": has ", count_, " fields, the header has ",
-                              header_.size());
+      detail::fail<DataError>(place(), ": has ", count_, " of the header's ", header_.size(),
+                              " fields");
     }
     ++row_;
     return fields_;

@@ -116,7 +116,7 @@ class Data(unittest.TestCase):
         other.write_text(CONFIG.format(self.folder / "bad.csv"))
         (self.folder / "bad.csv").write_text("text,label\na,yes\nb\n")
         printed = run(3, "train", str(other), f"run.dir={self.folder / 'bad'}", code=3)
-        self.assertEqual(printed.count("row 2 (line 3): has 1 fields, the header has 2"), 1, printed)
+        self.assertEqual(printed.count("row 2 (line 3): has 1 of the header's 2 fields"), 1, printed)
         self.assertFalse((self.folder / "bad").exists())
 
     def test_a_file_that_has_changed_is_refused(self):

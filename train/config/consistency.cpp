@@ -81,9 +81,9 @@ void positions_and_kind(const ModelConfig& model, Refusals& refuse_if) {
       {"model.window", "model.kind"}, "has an effect only with model.kind = \"window_mlp\", not ",
       model.kind);
   refuse_if(model.stochastic_depth > 0 && !attends, {"model.stochastic_depth", "model.kind"},
-            "skips the sublayers of an encoder, and a ", model.kind, " has none");
+            "skips the sublayers of an encoder; kind ", model.kind, " has none");
   refuse_if(model.init_scaled_residuals && !attends, {"model.init_scaled_residuals", "model.kind"},
-            "is for the sublayers of an encoder, and a ", model.kind, " has none");
+            "is for the sublayers of an encoder; kind ", model.kind, " has none");
 }
 
 // The penalty compares the directions of the attention maps of two heads.
@@ -91,7 +91,7 @@ void heads_that_can_differ(const Config& config, Refusals& refuse_if) {
   const ModelConfig& model = config.model;
   if (config.train.head_diversity == 0) return;
   const char* const key = "train.head_diversity";
-  refuse_if(!has_attention(model), {key, "model.kind"}, "compares attention heads, and a ",
+  refuse_if(!has_attention(model), {key, "model.kind"}, "compares attention heads; kind ",
             model.kind, " has none");
   if (!has_attention(model)) return;
   refuse_if(model.heads == 1, {key, "model.heads"}, "compares heads, and model.heads is 1");
@@ -191,7 +191,7 @@ std::vector<Inconsistency> inconsistencies(const Config& config) {
   heads_and_weights(config.model, refuse_if);
   positions_and_kind(config.model, refuse_if);
   refuse_if(train.recompute && !has_attention(config.model), {"train.recompute", "model.kind"},
-            "recomputes the blocks of an encoder, and a ", config.model.kind, " has none");
+            "recomputes the blocks of an encoder; kind ", config.model.kind, " has none");
   refuse_if((train.steps == 0) == (train.epochs == 0), {"train.steps", "train.epochs"},
             "set exactly one of train.steps and train.epochs, the length of the run");
   heads_that_can_differ(config, refuse_if);

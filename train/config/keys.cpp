@@ -107,8 +107,8 @@ void add_part(const std::string& section, const PartEntry& part, Options& (*own)
     check_name(option.name, section + ", " + part.name);
     check<ConfigError>(row(option.name) == keys.end() &&
                            std::ranges::count(part.options, option.name, &OptionSpec::name) == 1,
-                       section, ".", option.name, ": ", part.name,
-                       " cannot have this key, because there is one");
+                       section, ".", option.name, ": exists already, so ", part.name,
+                       " cannot have it");
   }
   for (const std::string& name : part.keys) {
     const auto key = row(name);

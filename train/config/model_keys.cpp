@@ -79,8 +79,8 @@ Keys layer_keys() {
       key("attention_dropout", &M::attention_dropout, kFraction,
           "Dropout rate of the attention weights."),
       key("stochastic_depth", &M::stochastic_depth, kFraction,
-          "Rate at which training skips both sublayers of the last layer, each for each example; "
-          "layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
+          "Probability, per example and sublayer, that training skips a sublayer of the last "
+          "layer; layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
       key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
           "Where a layer normalises. pre: before each sublayer; post: after each residual "
           "addition; sandwich: before and after each sublayer; none: nowhere."),
@@ -107,8 +107,8 @@ Keys input_keys() {
       key("max_distance", &M::max_distance, between(1, 65535),
           "For relative_bias: distances beyond this share one bias."),
       key("cross_positions", &M::cross_positions,
-          "Lets rotary positions of an encoder_decoder also compare the place of an output with "
-          "those of the inputs, for outputs that follow the inputs one by one."),
+          "Applies rotary positions in the cross-attention of an encoder_decoder too, for outputs "
+          "that correspond to the inputs in order."),
       key("pool", &M::pool, {"cls", "mean", "max", "attention"},
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
           "the tokens; attention: weighted by a learned query."),
@@ -120,8 +120,8 @@ Keys input_keys() {
           "For window_mlp: tokens in a window, centre included; odd."),
       key("patch", &M::patch, between(1, 1024), "Side of an image patch, in pixels."),
       key("patch_overlap", &M::patch_overlap, between(0, 1024),
-          "Pixels that a patch has more on each side, which it shares with its neighbours; zeros "
-          "beyond the image."),
+          "Extra pixels on each side of a patch, shared with its neighbours; zeros beyond the "
+          "image."),
       key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,

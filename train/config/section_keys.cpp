@@ -28,9 +28,9 @@ ConfigKey class_weights_key() {
   own.spec = {
       "class_weights",
       Numbers(),
-      "Weight of each class in the loss of a target, in the order of the classes; the mean divides "
-      "by the sum of the weights of the targets. balanced: training targets / (classes * training "
-      "targets of the class). []: all 1. The reported loss has no weights.",
+      "Weight of each class in the loss, in the order of the classes; the loss is the weighted "
+      "mean over the targets. balanced: training targets / (classes * training targets of the "
+      "class). []: all 1. The reported loss has no weights.",
       0,
       std::numeric_limits<double>::infinity(),
       {kBalanced}};
@@ -121,7 +121,7 @@ Keys run_keys() {
       key("save_every", &T::save_every, between(0, kMany),
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every."),
       key("keep", &T::keep, between(1, 1048576),
-          "Number of newest checkpoints to keep besides the best; 1 counts as 2."),
+          "Number of newest checkpoints to keep besides the best, at least 2."),
       key("precision", &T::precision, {"float", "double", "bf16"},
           "Arithmetic: float and double compute everything in that type; bf16 is float, but the "
           "operands of matrix products are rounded to bfloat16."),
@@ -210,8 +210,7 @@ Keys schedule_keys() {
           "For wsd: fraction of the steps after warm-up in which the rate falls."),
       key("div", &S::div, at_least(1), "For one_cycle: the rate starts at optim.lr / div."),
       key("patience", &S::patience, between(0, kMany),
-          "For plateau: evaluations in a row that may bring no better validation loss before a "
-          "drop."),
+          "For plateau: evaluations without improvement before a drop."),
   };
   return with_users(std::move(keys), schedule_names(), xgrad::schedule_keys);
 }

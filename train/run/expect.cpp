@@ -60,7 +60,7 @@ std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   };
   if (const auto& gap = expect.below_ceiling) {
     claim("below_ceiling", "accuracy", ceiling.accuracy - *gap, kInf,
-          format("accuracy >= {:.4f}, the best, - {}", ceiling.accuracy, *gap));
+          format("accuracy within {} of the best possible, {:.4f}", *gap, ceiling.accuracy));
   }
   if (const auto& lead = expect.above_baseline) {
     claim("above_baseline", "accuracy", baseline + *lead, kInf,

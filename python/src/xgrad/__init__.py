@@ -1,4 +1,4 @@
-"""xgrad trains transformer encoders, with every gradient written by hand and proven."""
+"""xgrad trains transformer encoders. Every gradient is written by hand and tested against finite differences."""
 
 from xgrad import errors
 from xgrad._core import *

@@ -1,4 +1,4 @@
-"""Configs of Python, dicts and overrides, in the words of the command; arrays as the data of a run."""
+"""Converts dicts and overrides to the command's arguments, and arrays to the data of a run."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import numpy
 
 
 def literal(value):
-    """A value in TOML."""
+    """The value as TOML."""
     if isinstance(value, (numpy.generic, numpy.ndarray)):
         value = value.tolist()
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def overrides(given):
 
 
 def words(source, changes):
-    """(file, name of the run, overrides) of a config: a path, or a dict, which is all overrides of no file."""
+    """(file, name of the run, overrides) of a config, which is a path or a dict. A dict becomes overrides without a file."""
     if not isinstance(source, Mapping):
         path = os.fspath(source)
         return path, path, overrides(changes)
@@ -48,7 +48,7 @@ def words(source, changes):
 
 
 def _guess(x, y):
-    """What the arrays say of tokens and labels."""
+    """The settings of tokens and labels that fit the arrays."""
     guess = {"tokens": "numbers" if x.dtype.kind == "f" else "words"}
     if y.dtype.kind == "f":
         guess["labels"] = "numbers"
@@ -58,7 +58,7 @@ def _guess(x, y):
 
 
 def _array(where, given):
-    """An array of a dtype that .npy files of data can have."""
+    """The array in a dtype that .npy data files may have."""
     array = numpy.asarray(given)
     if array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat):
         array = array.astype(str)  # a column of pandas, say
@@ -80,7 +80,7 @@ def _pair(split, pair):
 
 
 def _folder(words, name):
-    """The directory of the run: run.dir, or the next that is free, which it makes."""
+    """Makes the run directory: run.dir, or the next free one."""
     chosen = [word for word in words if word.startswith("run.dir=")]
     if chosen:
         import tomllib  # here, since most programs do not need it
@@ -100,7 +100,7 @@ def _folder(words, name):
 
 
 def write_data(data, words, name):
-    """Writes arrays into the directory of the run, and returns it with the overrides that make them its task."""
+    """Writes arrays into the run directory, and returns the directory with the overrides that make them its task."""
     splits = data if isinstance(data, Mapping) else {"train": data}
     if not {"train"} <= set(splits) <= {"train", "validation", "test"}:
         raise ValueError(f"data: expected train, and perhaps validation and test, got {', '.join(map(str, splits))}")
@@ -119,7 +119,7 @@ def write_data(data, words, name):
 
 
 def remove_data(folder):
-    """Removes what write_data() has made, of a run that did not begin."""
+    """Removes the files of write_data() if the run did not begin."""
     if not (folder / "config.toml").exists():
         import shutil  # here, since most programs do not need it
         shutil.rmtree(folder / "data", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Exceptions of xgrad. Each is also the exception of Python that fits, and has the message that the command prints."""
+"""Exceptions of xgrad. Each is also a standard Python exception, with the command's message."""
 
 
 class Error(Exception):
@@ -22,7 +22,7 @@ class DataError(Error, ValueError):
 
 
 class CheckpointError(Error, ValueError):
-    """A checkpoint is damaged, of another program, or does not fit the model."""
+    """A checkpoint is damaged, from another program, or does not fit the model."""
 
 
 class NumericError(Error, FloatingPointError):

@@ -20,11 +20,11 @@ class Model:
     or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1.
 
     The decoder of an encoder_decoder reads `outputs`, for teacher forcing: lines or integers (B, M) as inputs are, one for
-    each input, without the end. By default it reads those that it decodes greedily, which predict() gives.
+    each input, without the end. By default it reads its own greedy outputs, which predict() returns.
     """
 
     def __init__(self, path: str | os.PathLike, precision: str | None = None):
-        """Loads a Run, a run directory or a checkpoint. `precision` is "float" or "bf16", as in train.precision; None: that
+        """Loads a Run, a run directory or a checkpoint. `precision` is "float", "bf16" or "double"; None: that
         of the run. Raises IoError, CheckpointError, ConfigError."""
         self._model = _core.Model(os.fspath(path), precision or "")
 
@@ -33,23 +33,23 @@ class Model:
 
     @property
     def step(self) -> int:
-        """The number of steps that it was trained."""
+        """The number of training steps."""
         return self._model.step
 
     @property
     def config(self) -> str:
-        """Its config with every key, as TOML."""
+        """The config with every key, as TOML."""
         return self._model.config
 
     def predict(self, inputs: ArrayLike) -> list[_core.Prediction]:
-        """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
+        """A list with a Prediction for each input. Raises DataError for an invalid input."""
         return self._model.predict(self._lines(inputs))
 
     def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None,
                outputs: ArrayLike | None = None) -> numpy.ndarray | list[numpy.ndarray]:
         """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays.
 
-        `replace` puts arrays in the place of activations, by their names in capture(); outputs are decoded without them. With
+        `replace` replaces activations, by their names in capture(), with arrays; outputs are decoded before the replacement. With
         `replace` or `outputs`, the result is one array for any lengths. Raises Error for an unknown name, ShapeError for
         another shape.
         """
@@ -64,7 +64,7 @@ class Model:
         return self._model.attention(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
     def capture(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
-        """{name: array} of all activations, in the order in which they are computed; docs/looking-inside.md lists the names
+        """{name: array} of all activations, in order of computation; docs/looking-inside.md lists the names
         and shapes. Arrays hold doubles; shorter inputs are padded."""
         return self._model.capture(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
@@ -75,7 +75,7 @@ class Model:
         return self._model.study_heads(examples)
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
-        """{name: array} of all weights, which share the memory of the model; read-only."""
+        """{name: array} of all weights, read-only; they share the model's memory."""
         return self._model.state_dict()
 
     def _lines(self, inputs):
@@ -95,6 +95,6 @@ def _lines(values, axes=1):  # axes of one of them
 
 
 def load(path: str | os.PathLike, precision: str | None = None) -> Model:
-    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
+    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float", "bf16" or "double"; None: that of
     the run."""
     return Model(path, precision)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
     Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
-# The errors of the exit codes of runs; docs/design.md lists them.
+# The errors of the exit codes of runs; docs/commands.md lists them.
 EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
 # It reads files of other programs, too, since a process with the threads of NumPy must not fork.
 _core._set_command(str(COMMAND))
@@ -37,7 +37,7 @@ class Run:
     """
 
     def __init__(self, directory: Path, *, stopped: str | None = None, seconds: float | None = None, claims: Iterable[dict] = ()):
-        """The run in a directory, which the command or xgrad.train() made."""
+        """The run in a directory from the command or xgrad.train()."""
         self.directory = pathlib.Path(directory)
         if not (self.directory / "config.toml").is_file():
             raise IoError(f"{directory}: not the directory of a run, which has a config.toml")
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether it has scored the test split."""
+        """Whether the run has scored the test split."""
         return len(self.metrics["test"]) > 0
 
     def to_pandas(self):
@@ -139,10 +139,9 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
 
 def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
            on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
-    """Continues a run that stopped, to the same bits as if it had not, and returns its Run.
+    """Continues a stopped run, to the same bits as without the stop, and returns its Run.
 
-    `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
-    in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
+    `run` is a Run, the path of a run directory, or a checkpoint; from an older checkpoint it starts a run in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
     """
     return _run(_core._resume, os.fspath(run), config.overrides(overrides), list(allow_change), on_step=on_step, quiet=quiet)
 
@@ -151,7 +150,7 @@ class Sweep:
     """The runs of a sweep, in its `directory`."""
 
     def __init__(self, directory: Path):
-        """The sweep in a directory, which `xgrad sweep` or xgrad.sweep() made."""
+        """The sweep in a directory from `xgrad sweep` or xgrad.sweep()."""
         self.directory = pathlib.Path(directory)
         self.results = json.loads((self.directory / "results.json").read_text(encoding="utf-8"))
 
@@ -190,7 +189,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
 
 
 class GradientCheck:
-    """The check of a model's gradients; `certificate` is all of it, as docs/proof.md describes."""
+    """The check of a model's gradients; `certificate` is the whole result, described in docs/proof.md."""
 
     def __init__(self, certificate: str):
         """From the text of a certificate."""
@@ -214,7 +213,7 @@ class GradientCheck:
 
 
 def gradcheck(source: Config, overrides: Mapping | None = None) -> GradientCheck:
-    """Compares the gradients of a config's model, by hand-written rules, with finite differences in extended precision,
+    """Compares the hand-written gradients of a config's model with finite differences in extended precision,
     and returns a GradientCheck. Takes a config as train() does.
     """
     file, _, words = config.words(source, overrides)

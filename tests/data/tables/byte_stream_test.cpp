@@ -109,7 +109,7 @@ TEST(Stream, ARowFarBehindIsNamed) {
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(std::string(error.what()),
-              path + ": row 300001 (line 300002): has 1 fields, the header has 2");
+              path + ": row 300001 (line 300002): has 1 of the header's 2 fields");
   }
 }
 

@@ -114,7 +114,7 @@ const std::vector<Bad> kBad = {
     {"model.stochastic_depth = 1\n",
      "3:26: model.stochastic_depth: is 1, must be from 0 to below 1"},
     {"model.stochastic_depth = 0.1\nmodel.kind = 'mlp'\nmodel.pool = 'mean'\n",
-     "3:26: model.stochastic_depth: skips the sublayers of an encoder, and a mlp has none"},
+     "3:26: model.stochastic_depth: skips the sublayers of an encoder; kind mlp has none"},
     {"model.init = 'xavier'\n",
      "3:14: model.init: is \"xavier\", must be one of default, xavier_normal, "
      "xavier_uniform, orthogonal, kaiming_normal, trunc_normal, kaiming_uniform"},

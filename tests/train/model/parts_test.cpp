@@ -34,9 +34,9 @@ TEST(Parts, WhatIsTakenOrNoNameIsRefused) {
   EXPECT_EQ(refused({"My line", "."}),
             "schedule: \"My line\" is not a name of lower-case letters, digits and _");
   EXPECT_EQ(refused({"line", ".", {{"gamma", 1.0, "."}}}),
-            "schedule.gamma: line cannot have this key, because there is one");
+            "schedule.gamma: exists already, so line cannot have it");
   EXPECT_EQ(refused({"line", ".", {{"end", 1.0, "."}, {"end", 1, "."}}}),
-            "schedule.end: line cannot have this key, because there is one");
+            "schedule.end: exists already, so line cannot have it");
   EXPECT_EQ(refused({"line", ".", {{"", 1.0, "."}}}),
             "schedule, line: \"\" is not a name of lower-case letters, digits and _");
   EXPECT_EQ(refused({"line", ".", {}, {"gama"}}),
@@ -52,7 +52,7 @@ TEST(Parts, AScheduleWithKeysOfItsOwn) {
       falling());
   EXPECT_EQ(refused({"to_a_rate", "."}), "schedule.name: 'to_a_rate' exists already");
   EXPECT_EQ(refused({"other", ".", {{"last_rate", 1.0, "."}}}),
-            "schedule.last_rate: other cannot have this key, because there is one");
+            "schedule.last_rate: exists already, so other cannot have it");
 
   Config config = parsed("name = 'to_a_rate'\nlast_rate = 1\npower = 2\n");
   config.optim.lr = 3;

@@ -59,7 +59,7 @@ TEST(Expect, AccuracyBelowTheCeiling) {
   EXPECT_TRUE(only(claim(&ExpectConfig::below_ceiling, 0.011)).holds);
   const Verdict verdict = only(claim(&ExpectConfig::below_ceiling, 0.009));
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.claim, "accuracy >= 0.9100, the best, - 0.009");
+  EXPECT_EQ(verdict.claim, "accuracy within 0.009 of the best possible, 0.9100");
 }
 
 TEST(Expect, AccuracyAboveTheBestBaseline) {
