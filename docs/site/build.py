@@ -17,7 +17,6 @@ PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
 COPIED = ["*.md", "docs/**", "examples/**", "tests/**/*.md", "tests/*.txt", "LICENSE", "packages.txt", ":!docs/site/mkdocs.yml", ":!docs/site/build.py"]
 LONGEST = 300
 REFERENCES = ("docs/spec.md", "docs/data-reference.md", "docs/design.md", "docs/reliability.md", "CHANGELOG.md")  # pages that may be longer
-# Pages at the root that are not of the site: names are from git.
 HTML_LINKS = {"a": "href", "img": "src", "link": "href", "script": "src"}
 
 
