@@ -217,6 +217,11 @@ class Launcher(unittest.TestCase):
         self.assertTrue(result.stderr.endswith("clients.onnx\n"), "said at the end, too")
         self.assertNotEqual(self.run_it("install", "test", PIP_FAILS="1").returncode, 0)
 
+    def test_docs_takes_one_option(self):
+        result = self.run_it("docs", "--chek")
+        self.assertEqual((result.returncode, self.called()), (2, []))
+        self.assertIn("./run docs [--check]", result.stderr)
+
     def test_helps(self):
         for words in ((), ("help",)):
             result = self.run_it(*words)

@@ -109,7 +109,7 @@ CLAIMS = {
         "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
         "[export.md]": ["tests/torch/export_test.py docs/export.md"],
         "A causal model": ["tests/cli/language_model_test.py test_writes"],
-        "[your-data.md]": ["tests/cli/files_test.py your-data.md"],
+        "[data-reference.md]": ["tests/cli/files_test.py data-reference.md"],
         "[serving.md]": ["tests/readme/serving_test.py serving", "tests/cli/export_test.py test_safetensors"],
         "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics/metrics_test.cpp perplexity"],
         "Every metric over": ["tests/cli/vectors_test.py _se"],
