@@ -1,188 +1,113 @@
-"""Builds build/site: build.py XGRAD STUB [--check]. XGRAD is the command, STUB the stubs of the Python module.
+"""Builds build/site: build.py BUILD, the folder of a build with the command and the stubs of the Python module.
 
-Pages keep their paths; commands, headers and docstrings give the reference. --check also looks at the pages and opens them in Chromium.
+Pages keep the paths that they have in the tree, so that their links hold. reference.py adds what commands say, Doxygen the headers,
+`xgrad explain` the gallery, and MkDocs (mkdocs.yml) makes the site of all that.
 """
 
-import ast
-import html.parser
+import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import urllib.parse
+
+import reference
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
-COPIED = ["*.md", "docs/**", "examples/**", "tests/**/*.md", "tests/*.txt", "LICENSE", "packages.txt", ":!docs/site/mkdocs.yml", ":!docs/site/build.py"]
-LONGEST = 300
-REFERENCES = ("docs/spec.md", "docs/data-reference.md", "docs/design.md", "docs/reliability.md", "CHANGELOG.md")  # pages that may be longer
-HTML_LINKS = {"a": "href", "img": "src", "link": "href", "script": "src"}
+PAGES = ROOT / "build/pages"
+COPIED = ["*.md", "docs/**", "examples/**", ":(glob)tests/*.txt", "LICENSE", "packages.txt", ":!docs/site/*", ":!docs/Doxyfile"]
+OURS = ["docs/site/index.md", "docs/site/site.css", "docs/site/iframe-worker.js"]
+# Pages of another name: MkDocs would take README.md for the first page, and shows no notebook.
+RENAMED = {"README.md": "readme.md", "docs/python.ipynb": "docs/notebook.md"}
+# The configs of the gallery, with the steps between two checkpoints that a page shows; 0: takes too long to train for a page.
+GALLERY = {"reverse": 80, "sort": 100, "induction": 500, "languages": 0, "fashion_mnist": 0}
+AWESOME = pathlib.Path("/usr/share/doxygen-awesome-css/doxygen-awesome.css")
 
 
-def said(*words):
-    return subprocess.run([str(word) for word in words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-
-
-def fenced(text):
-    return f"```text\n{text.rstrip()}\n```\n"
-
-
-def cell(text):
-    return re.sub(r"([|<*_\[\]])", r"\\\1", text.strip()) if "`" not in text else text.strip().replace("|", "\\|")
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], cwd=ROOT, check=True, **options)
 
 
 def copy_pages():
     shutil.rmtree(PAGES, ignore_errors=True)
-    for name in said("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *COPIED).splitlines():
-        page = PAGES / {"README.md": "readme.md", "docs/site/index.md": "index.md"}.get(name, name)
+    named = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *COPIED, capture_output=True, text=True).stdout
+    for name in [*named.splitlines(), *OURS]:
+        page = PAGES / RENAMED.get(name, name.removeprefix("docs/site/"))
         page.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, page)
-        if page.suffix == ".md":  # MkDocs would take README.md for the first page
-            page.write_text(re.sub(r"\]\(((?:\.\./)*)README\.md", r"](\1readme.md", page.read_text()))
+        if page.suffix == ".md":
+            text = "\n\n".join(notebook(json.loads(page.read_text()))) if name.endswith(".ipynb") else page.read_text()
+            text = re.sub(r"\]\(((?:\.\./)*)README\.md", r"](\1readme.md", text)
+            page.write_text(re.sub(r"\]\(((?:docs/)?)python\.ipynb\)", r"](\1notebook.md)", text))
 
 
-def commands(xgrad):
-    names = re.findall(r"(?m)^  ([a-z][a-z-]*) {2,}\S", said(xgrad, "--help").split("Subcommands:")[1])
-    yield f"# Commands\n\n`xgrad COMMAND --help` prints each of these.\n\n{fenced(said(xgrad, '--help'))}"
-    for name in names:
-        yield f"## {name}\n\n{fenced(said(xgrad, name, '--help'))}"
-
-
-def keys(xgrad):
-    yield "# Config keys\n\n`xgrad config` prints this list, and `xgrad config KEY` one key."
-    for section in said(xgrad, "config").strip().split("\n\n"):
-        head, *lines = section.splitlines()
-        yield f"## {head.replace('[', chr(92) + '[')}\n\n| key | default | values | meaning |\n|---|---|---|---|"
-        for line in lines:
-            key, *rest = re.split(r" {2,}", line.strip(), maxsplit=3)
-            if len(rest) == 3 and line.startswith("  ") and line[2] != " ":
-                yield f"| `{key}` | {' | '.join(cell(part) for part in rest)} |"
+def notebook(cells):
+    """A notebook as Markdown, with what its cells have put out."""
+    for cell in cells["cells"]:
+        text = "".join(cell["source"])
+        yield text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
+        for output in cell.get("outputs", []):
+            data = output.get("data") or {"text/plain": output["text"]}
+            if "image/png" in data:
+                yield f"![what this cell draws](data:image/png;base64,{data['image/png'].strip()})"
             else:
-                yield f"| | | | {cell(line)} |"
+                yield "".join(data["text/html"]) if "text/html" in data else reference.fenced("".join(data["text/plain"]))
 
 
-def tasks(xgrad):
-    listed = [line.split()[0] for line in said(xgrad, "tasks").splitlines() if line and line[0] != " "]
-    yield "# Tasks\n\n`xgrad tasks NAME` describes a task. This is the list that `xgrad tasks` prints."
-    yield "\n" + fenced(said(xgrad, "tasks"))
-    for name, schema in described(xgrad):
-        assert name in listed, name
-        yield f"## {name}\n\n{cell(schema['name']['description'])}\n\n| key | default | meaning |\n|---|---|---|"
-        yield from (f"| `{key}` | {cell(str(of.get('default', '-')))} | {cell(of['description'])} |" for key, of in schema.items() if key != "name")
-        yield ""
+def doxygen():
+    """In the colours of the site. Before 1.9.5, Doxygen has only the light colours that the style sheet expects."""
+    version = [int(part) for part in re.findall(r"\d+", run("doxygen", "--version", capture_output=True, text=True).stdout)[:3]]
+    settings = f"""
+        OUTPUT_DIRECTORY = {PAGES}
+        HTML_OUTPUT = cpp
+        INPUT += docs/site/cpp.md
+        USE_MDFILE_AS_MAINPAGE = docs/site/cpp.md
+        HTML_EXTRA_STYLESHEET = {AWESOME} docs/site/doxygen.css
+        {"HTML_COLORSTYLE = LIGHT" if version >= [1, 9, 5] else ""}
+    """
+    run("doxygen", "-", input=(ROOT / "docs/Doxyfile").read_text() + settings, text=True)
 
 
-def described(xgrad):
-    """The keys of each task from the JSON Schema, which needs no data."""
-    import json
-    for case in json.loads(said(xgrad, "config", "--schema"))["properties"]["task"]["allOf"]:
-        name = case["if"]["properties"]["name"]
-        for one in [name["const"]] if "const" in name else name["enum"]:
-            yield one, case["then"]["properties"]
+def trained(xgrad, name, every):
+    """The run of a config: the reader's own in runs/, or one that is trained here once; None if that takes too long."""
+    own, ours = ROOT / "runs" / name, ROOT / "build/gallery" / name
+    found = next((one for one in (own, ours) if any(one.glob("checkpoints/step-*.h5"))), None)
+    if found or not every:
+        return found
+    unfinished = ours.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    run(xgrad, "train", f"configs/{name}.toml", f"train.save_every={every}", "train.keep=1000", f"run.dir={unfinished}", "--quiet", stdout=subprocess.DEVNULL)
+    return unfinished.rename(ours)
 
 
-def errors(xgrad):
-    """The exit codes stand on the page of commands; the exceptions of Python are from its source."""
-    section = re.search(r"(?s)## Exit codes\n(.*?)(?=\n## |\Z)", (ROOT / "docs/commands.md").read_text())[1]
-    yield f"# Errors\n\n## Exit codes\n{section}\n## Exceptions in Python\n"
-    yield from documented(ROOT / "python/src/xgrad/errors.py", "###")
+def gallery(xgrad):
+    """Each page of `xgrad explain`, and the page that leads to them."""
+    text = (ROOT / "docs/site/gallery.md").read_text()
+    (PAGES / "gallery").mkdir()
+    for name, every in GALLERY.items():
+        about = (ROOT / f"configs/{name}.toml").read_text().split("\n")[0].removeprefix("# ")
+        if found := trained(xgrad, name, every):
+            run(xgrad, "explain", found, "--out", PAGES / f"gallery/{name}.html", stdout=subprocess.DEVNULL)
+            last = json.loads((found / "metrics.jsonl").read_text().splitlines()[-1])
+            text += f"-   **[{name}](gallery/{name}.html)**\n\n    {about}\n\n    Step {last['step']:,}: accuracy {last['accuracy']:.4f} on the {last['split']} split.\n\n"
+        else:
+            text += (f"-   **{name}**\n\n    {about}\n\n    This page is not in this build: its training takes too long. `./run train configs/{name}.toml` "
+                     f"trains it, and the next `./run docs` shows it.\n\n")
+    (PAGES / "gallery.md").write_text(f"{text}</div>\n")
 
 
-def documented(path, mark):
-    """Every public class and function of a Python file or stub, with its signature and docstring."""
-    for node in ast.parse(path.read_text()).body:
-        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or node.name.startswith("_"):
-            continue
-        yield f"{mark} {node.name}\n"
-        inside = [one for one in node.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")] if isinstance(node, ast.ClassDef) else []
-        if isinstance(node, ast.FunctionDef):
-            yield f"```python\n{node.name}({ast.unparse(node.args)})\n```\n"
-        yield fenced(ast.get_docstring(node) or "") if ast.get_docstring(node) else ""
-        for one in inside:
-            yield f"```python\n{node.name}.{one.name}({ast.unparse(one.args)})\n```\n\n{fenced(ast.get_docstring(one)) if ast.get_docstring(one) else ''}"
-
-
-def python(stub):
-    yield "# Python\n\nThis page lists the docstrings of the module. [python.md](../docs/python.md) introduces it.\n"
-    for path in [ROOT / f"python/src/xgrad/{name}.py" for name in ("models", "runs", "config")] + [stub]:
-        yield f"## {path.stem.strip('_')}\n"
-        yield from documented(path, "###")
-
-
-def references(xgrad, stub):
-    (PAGES / "reference").mkdir()
-    for page, lines in (("commands", commands(xgrad)), ("keys", keys(xgrad)), ("tasks", tasks(xgrad)), ("errors", errors(xgrad)), ("python", python(stub))):
-        text = "\n".join(lines) + "\n"
-        (PAGES / f"reference/{page}.md").write_text(re.sub(r"(?m)^(?=## )", "\n", text))
-    settings = (ROOT / "docs/Doxyfile").read_text() + f"\nOUTPUT_DIRECTORY = {PAGES}\nHTML_OUTPUT = cpp\n"
-    subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, text=True, check=True)
-
-
-class Links(html.parser.HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.links, self.names, self.bare = [], set(), []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        self.names |= {values.get("id"), values.get("name")}
-        if values.get(HTML_LINKS.get(tag)):
-            self.links.append(values[HTML_LINKS[tag]])
-        if tag == "img" and not values.get("alt"):
-            self.bare.append(values.get("src"))
-
-
-def complaints(site):
-    """Broken links, pictures without text, and what a page asks for from elsewhere, in all pages but Doxygen's."""
-    pages = {path: Links(path.read_text()) for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "cpp"}
-    for path, page in sorted(pages.items()):
-        yield from (f"{path.relative_to(site)}: {src} has no alt text" for src in page.bare)
-        for link in page.links:
-            parts = urllib.parse.urlsplit(link)
-            if parts.scheme or parts.netloc or path.name == "404.html":
-                continue
-            target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
-            if not target.exists():
-                yield f"{path.relative_to(site)}: {link} is not there"
-            elif parts.fragment and target in pages and parts.fragment not in pages[target].names:
-                yield f"{path.relative_to(site)}: {link} names no heading"
-
-
-def too_long():
-    for path in sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")]):
-        count = len(path.read_text().splitlines())
-        if count > LONGEST and str(path.relative_to(ROOT)) not in REFERENCES:
-            yield f"{path.relative_to(ROOT)}: {count} lines, more than {LONGEST}"
-
-
-def seen(site):
-    """What Chromium finds wrong on a desk and on a phone: errors, requests to elsewhere, pages wider than the screen."""
-    sys.path.insert(0, str(ROOT / "tests/browser"))
-    import chromium
-    with chromium.Chromium() as browser:
-        for path in sorted(path for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "cpp" and path.name != "404.html"):
-            for size in (chromium.DESKTOP, chromium.PHONE):
-                browser.open(path.as_uri(), size)
-                name = f"{path.relative_to(site)} at {size[0]} pixels"
-                yield from (f"{name} asks for {url}" for url in browser.requests if not url.startswith(("file:", "blob:")))
-                width = browser.evaluate("document.documentElement.scrollWidth")
-                if width > size[0]:
-                    yield f"{name} is {width} pixels wide"
-
-
-def main(xgrad, stub, check=""):
+def main(build):
+    xgrad = pathlib.Path(build, "xgrad").resolve()
     copy_pages()
-    references(xgrad, pathlib.Path(stub))
-    subprocess.run([ROOT / "build/venv-site/bin/mkdocs", "build", "--quiet", "--strict", "-f", ROOT / "docs/site/mkdocs.yml"], check=True)
-    if check:
-        found = [*complaints(SITE), *too_long(), *seen(SITE)]
-        print(*found, sep="\n", file=sys.stderr)
-        return bool(found)
-    print(SITE / "index.html")
-    return 0
+    reference.write(xgrad, PAGES / "reference")
+    shutil.copy(ROOT / "docs/site/python.md", PAGES / "reference/python.md")
+    doxygen()
+    gallery(xgrad)
+    run(pathlib.Path(sys.executable).with_name("mkdocs"), "build", "--quiet", "--strict", "-f", "docs/site/mkdocs.yml",
+        env={**os.environ, "XGRAD_PYTHON_PACKAGE": str(pathlib.Path(build, "python").resolve()), "NO_MKDOCS_2_WARNING": "true"})
+    print(ROOT / "build/site/index.html")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -102,10 +102,16 @@ class Chromium:
         deadline = time.monotonic() + TIMEOUT
         while not self.loaded:
             self.message(deadline)
-        while wait and not self.evaluate(wait):
+        if wait:
+            self.wait(wait)
+
+    def wait(self, condition):
+        """Until this JavaScript is true."""
+        deadline = time.monotonic() + TIMEOUT
+        while not self.evaluate(condition):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"never true: {wait}")
-            time.sleep(0.2)
+                raise RuntimeError(f"never true: {condition}")
+            time.sleep(0.05)
 
     def evaluate(self, code):
         return self.call("Runtime.evaluate", expression=code, returnByValue=True)["result"].get("value")
