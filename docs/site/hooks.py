@@ -3,7 +3,14 @@
 import logging
 import re
 
+import mmdr
+
 log = logging.getLogger("mkdocs.hooks.site")  # its warnings end a strict build
+
+
+def on_page_markdown(markdown, **_):
+    """Draws diagrams; Material for MkDocs would load a program for them from a network."""
+    return re.sub(r"(?ms)^```mermaid\n(.*?)^```$", lambda fence: f'<div class="diagram">{mmdr.render(fence[1]).svg()}</div>', markdown)
 
 
 def on_page_content(html, page, **_):

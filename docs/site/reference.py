@@ -13,7 +13,7 @@ KEYS = "| key | type | default | values | meaning |\n|---|---|---|---|---|"
 
 
 def said(*words):
-    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def fenced(text):
@@ -69,9 +69,8 @@ def sections(schema):
 def keys(xgrad):
     yield "# Config keys\n\n`xgrad config` prints this list, and `xgrad config KEY` one key. Each task has [keys of its own](tasks.md), too.\n"
     for heading, of in sections(json.loads(said(xgrad, "config", "--schema"))):
-        shown = {name: {**key, "enum": ["one of the tasks"]} if (heading, name) == ("[task]", "name") else key for name, key in of.items()}
         yield f"## {plain(heading)}\n"
-        yield from table(shown)
+        yield from table(of if heading != "[task]" else {"name": {"type": "string", "description": of["name"]["description"]}})
 
 
 def tasks(xgrad):
