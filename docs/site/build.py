@@ -79,6 +79,7 @@ def doxygen():
     settings = f"""
         OUTPUT_DIRECTORY = {PAGES}
         HTML_OUTPUT = cpp
+        SHOW_HEADERFILE = NO
         INPUT += docs/site/cpp.md
         USE_MDFILE_AS_MAINPAGE = docs/site/cpp.md
         HTML_EXTRA_STYLESHEET = {AWESOME} docs/site/cpp.css

@@ -94,8 +94,7 @@ class Chromium:
     def open(self, address, size=DESKTOP, dark=False, script=True, wait=""):
         """Loads a page; with `wait`, until that JavaScript is true."""
         self.complaints, self.requests, self.loaded = [], [], False
-        width, height = size
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=size == PHONE)
+        self.resize(size)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.call("Page.navigate", url=str(address))
@@ -104,6 +103,10 @@ class Chromium:
             self.message(deadline)
         if wait:
             self.wait(wait)
+
+    def resize(self, size):
+        width, height = size
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=size == PHONE)
 
     def wait(self, condition):
         """Until this JavaScript is true."""

@@ -5,8 +5,10 @@
 With PICTURES=FOLDER it also takes a picture of each page outside the C++ reference, in light and dark.
 """
 
+import html
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -22,6 +24,9 @@ FOUND = """({
   names: [...document.querySelectorAll('[id], a[name]')].flatMap(e => [e.id, e.name]),
   bare: [...document.images].filter(e => !e.hasAttribute('alt')).map(e => e.src),
 })"""
+# Of Doxygen's 700 pages, those that stand for their kinds are opened; the links of all are followed.
+OPENED = {"index.html", "annotated.html", "files.html", "namespacexgrad.html", "classxgrad_1_1Variable.html"}
+OF_DOXYGEN = "nested-classes"  # linked by Doxygen 1.9.4 where a class has only private ones
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
@@ -31,27 +36,35 @@ def address(link):
     return (pathlib.Path(urllib.parse.unquote(parts.path)), urllib.parse.unquote(parts.fragment)) if parts.scheme == "file" else None
 
 
+def read(path):
+    """What FOUND is in a browser, from the text of a page."""
+    text = path.read_text()
+    return {"links": [urllib.parse.urljoin(path.as_uri(), html.unescape(link)) for link in re.findall(r'<(?:a|img|link|script)\b[^>]*?\b(?:href|src)="([^"]*)"', text)],
+            "names": re.findall(r'\b(?:id|name)="([^"]*)"', text)}
+
+
 def complaints(site):
     """What is wrong with the pages of a site."""
-    pages, found = sorted(path for path in site.rglob("*.html") if path != site / "404.html"), {}  # which a server shows at any address
+    pages = sorted(path for path in site.rglob("*.html") if path != site / "404.html")  # which a server shows at any address
+    found = {path: read(path) for path in pages if path.parent == site / "cpp" and path.name not in OPENED}
     with chromium.Chromium() as browser:
-        for path in pages:
+        for path in sorted(set(pages) - set(found)):
             name = path.relative_to(site)
-            for size in (DESK, chromium.PHONE):
-                browser.open(path.as_uri(), size)
-                at = f"{name} at {size[0]} pixels"
-                yield from (f"{at} says: {text}" for text in browser.complaints)
-                yield from (f"{at} asks for {url}" for url in browser.requests if not url.startswith(("file:", "blob:", "chrome")))
-                if browser.evaluate(TOO_WIDE):
-                    yield f"{at} is too wide"
+            browser.open(path.as_uri(), DESK)
             found[path] = browser.evaluate(FOUND)
+            for size in (DESK, chromium.PHONE):
+                browser.resize(size)
+                if browser.evaluate(TOO_WIDE):
+                    yield f"{name} is too wide at {size[0]} pixels"
+            yield from (f"{name} says: {text}" for text in browser.complaints)
+            yield from (f"{name} asks for {url}" for url in browser.requests if not url.startswith(("file:", "blob:", "chrome")))
             yield from (f"{name}: a picture has no alternative text: {source}" for source in found[path]["bare"])
     for path in pages:
         for link in sorted(set(found[path]["links"])):
             target, place = address(link) or (path, "")
             if not target.exists() or target.is_dir():
                 yield f"{path.relative_to(site)}: {link} is not there"
-            elif place and target in found and place not in found[target]["names"]:
+            elif place and target in found and place not in [*found[target]["names"], OF_DOXYGEN]:
                 yield f"{path.relative_to(site)}: {link} names no place"
 
 
@@ -62,9 +75,7 @@ class Site(unittest.TestCase):
 
     def test_search_needs_no_server(self):
         with chromium.Chromium() as browser:
-            browser.open((SITE / "index.html").as_uri(), DESK)
-            browser.evaluate("document.querySelector('[data-md-component=search-query]').focus()")
-            browser.call("Input.insertText", text="stochastic_depth")
+            browser.open(f"{(SITE / 'index.html').as_uri()}?q=stochastic_depth", DESK)
             results = "[...document.querySelectorAll('.md-search-result__link')].map(e => e.getAttribute('href'))"
             browser.wait(f"{results}.length")
             self.assertTrue(any("reference/keys.html" in link for link in browser.evaluate(results)))
@@ -75,8 +86,8 @@ class Site(unittest.TestCase):
             (site / "a.html").write_text("<a href='b.html#no'></a><a href='c.html'></a><img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>")
             (site / "b.html").write_text("<script>console.error('no')</script><p style='width: 3000px'>wide</p><script src='http://127.0.0.1:9/x.js'></script>")
             text = "\n".join(complaints(site))
-            for expected in ("b.html#no names no place", "c.html is not there", "a.html: a picture has no", "390 pixels is too wide",
-                             "1280 pixels is too wide", "says: no", "asks for http://127.0.0.1:9/x.js"):
+            for expected in ("b.html#no names no place", "c.html is not there", "a.html: a picture has no", "too wide at 390 pixels",
+                             "too wide at 1280 pixels", "says: no", "asks for http://127.0.0.1:9/x.js"):
                 self.assertIn(expected, text)
 
 
