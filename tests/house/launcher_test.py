@@ -22,7 +22,7 @@ STANDINS = {
              '{ echo "FAILED: a.cpp"; echo "a.cpp:1: error: no"; exit 1; }; echo "[2/2] Linking"; '
              'cp_xgrad "$BUILD/xgrad"',
     "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
-    "python3": 'echo python3 "${@:1:3}" >>"$CALLS"; mkdir -p "${!#}/bin"; pip="${!#}/bin/pip"; chmod +x "$(cp_pip "$pip")"; '
+    "python3": 'echo python3 "${@:1:3}" >>"$CALLS"; [[ "$*" != *browser* ]] || exit "${BROWSER_FAILS-0}"; mkdir -p "${!#}/bin"; pip="${!#}/bin/pip"; chmod +x "$(cp_pip "$pip")"; '
                'printf \'#!/bin/bash\\necho python "$@" >>"$CALLS"\\n\' >"${!#}/bin/python"; chmod +x "${!#}/bin/python"',
     "cp_pip": 'printf \'#!/bin/bash\\necho pip "$1" "${@: -2}" >>"$CALLS"; echo no network; exit ${PIP_FAILS-0}\\n\' >"$1"; echo "$1"',
     "mpirun": 'echo mpirun "$@" as root: "$OMPI_ALLOW_RUN_AS_ROOT"',
@@ -232,7 +232,8 @@ class Launcher(unittest.TestCase):
         result = self.run_it("docs", "--check", INSTALLED=self.packages(without=("chromium",)))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("installing Debian packages: chromium\n", result.stderr)
-        self.assertEqual(self.called()[-3:], [f"python3 -B {self.root}/tests/browser/{name}_test.py" for name in ("site", "explain", "report")])
+        self.assertEqual(sorted(self.called()[-3:]), [f"python3 -B {self.root}/tests/browser/{name}_test.py" for name in ("explain", "report", "site")])
+        self.assertNotEqual(self.run_it("docs", "--check", BROWSER_FAILS="1").returncode, 0)
 
     def test_docs_takes_one_option(self):
         result = self.run_it("docs", "--chek")
