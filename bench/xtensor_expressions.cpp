@@ -1,5 +1,5 @@
 // Expressions of xtensor beside plain loops over contiguous memory, on a tensor of (2048, 384), on
-// one thread: prints a table in Markdown for docs/design.md. Where a row is near 1, an op may be
+// one thread: prints a table in Markdown for docs/ops.md. Where a row is near 1, an op may be
 // written as the expression.
 //
 //     ninja -C build/release xtensor_expressions && build/release/bench/xtensor_expressions

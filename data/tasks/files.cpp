@@ -135,7 +135,7 @@ TaskEntry files_task() {
           .summary = "Learn from your own CSV, TSV, JSON Lines, HDF5 or NumPy files.",
           .options = option_table(),
           .make = make,
-          .needs = "A model that suits your data; docs/your-data.md explains the keys.",
+          .needs = "A model that suits your data; docs/data-reference.md explains the keys.",
           .theory = "open: it depends on your data",
           .source = "your own files",
           .best = "unknown, because nobody knows the distribution that your files come from"};

@@ -94,18 +94,27 @@ class Chromium:
     def open(self, address, size=DESKTOP, dark=False, script=True, wait=""):
         """Loads a page; with `wait`, until that JavaScript is true."""
         self.complaints, self.requests, self.loaded = [], [], False
-        width, height = size
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=size == PHONE)
+        self.resize(size)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.call("Page.navigate", url=str(address))
         deadline = time.monotonic() + TIMEOUT
         while not self.loaded:
             self.message(deadline)
-        while wait and not self.evaluate(wait):
+        if wait:
+            self.wait(wait)
+
+    def resize(self, size):
+        width, height = size
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=size == PHONE)
+
+    def wait(self, condition):
+        """Until this JavaScript is true."""
+        deadline = time.monotonic() + TIMEOUT
+        while not self.evaluate(condition):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"never true: {wait}")
-            time.sleep(0.2)
+                raise RuntimeError(f"never true: {condition}")
+            time.sleep(0.05)
 
     def evaluate(self, code):
         return self.call("Runtime.evaluate", expression=code, returnByValue=True)["result"].get("value")

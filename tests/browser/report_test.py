@@ -93,7 +93,7 @@ class Report(CommandTest):
                     self.assertTrue(table < legend < first)
                     self.assertEqual(len(set(browser.evaluate(LOOKS))), lines)
                     # The legend is still seen at the last chart, and a row's name beside the last column.
-                    browser.evaluate("[...document.querySelectorAll('svg')].at(-1).scrollIntoView()")
+                    browser.evaluate("[...document.querySelectorAll('.legend ~ * svg, .legend ~ svg')].at(-1).scrollIntoView()")
                     self.assertEqual(browser.evaluate(TOPS)[1], 0)
                     browser.evaluate("document.querySelector('.wide').scrollLeft = 1e6")
                     self.assertEqual(*browser.evaluate("['.wide', 'th[scope=row]'].map(e => document.querySelector(e).getBoundingClientRect().left)"))

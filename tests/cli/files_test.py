@@ -1,4 +1,4 @@
-"""Training on a user's own files, and docs/your-data.md as its reader would follow it."""
+"""Training on a user's own files, and docs/your-data.md and docs/data-reference.md as their reader would follow it."""
 
 import json
 import math
@@ -8,7 +8,8 @@ import shlex
 
 from command import XGRAD, CommandTest, subprocess, unittest
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "your-data.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGES = "\n".join((DOCS / name).read_text() for name in ("your-data.md", "data-reference.md"))
 
 # What blocks of the page hold that tests/readme/onnxruntime_test.py and tests/embed/install_test.py run.
 ELSEWHERE = ["onnxruntime", "cmake", "#include"]
@@ -244,13 +245,13 @@ class Files(CommandTest):
     def test_the_keys_are_explained(self):
         shown = re.findall(r"(?m)^  (\w+) +(\S+)  ", self.xgrad("tasks", "files").stdout)
         self.assertIn(("min_count", "1"), shown)
-        self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| `([^`]*)` \|", PAGE.read_text()), shown)
+        self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| `([^`]*)` \|", PAGES), shown)
 
 
 class Guide(CommandTest):
     def blocks(self):
         """(file it is called or None, language, text) of each block of the page."""
-        for block in re.finditer(r"(?ms)^(?:([^\n]*)\n\n)?```(\w*)\n(.*?)^```$", PAGE.read_text()):
+        for block in re.finditer(r"(?ms)^(?:([^\n]*)\n\n)?```(\w*)\n(.*?)^```$", PAGES):
             name = re.search(r"`([\w.]+)`:$", block.group(1) or "")
             yield name and name.group(1), block.group(2), block.group(3)
 

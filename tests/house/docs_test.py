@@ -24,6 +24,17 @@ def missing(root):
                 yield page.name, path
 
 
+LONGEST, REFERENCES = 300, {"data-reference.md"}
+
+
+def too_long(root):
+    """(page, lines) of every page that is longer than a reader takes in; a reference may be."""
+    for page in sorted([root / "README.md", *root.glob("docs/*.md")]):
+        lines = len(page.read_text().splitlines())
+        if lines > LONGEST and page.name not in REFERENCES:
+            yield page.name, lines
+
+
 def not_told_of(root):
     """Folders and programs of tests/ without a row in its README.md, and rows without one."""
     there = {f"{path.name}/" for path in root.glob("tests/*/") if not path.name.startswith("_")} | {path.name for path in root.glob("tests/*.py")}
@@ -68,6 +79,17 @@ class Docs(unittest.TestCase):
             (root / "README.md").write_text("`train/gone.cpp` and `layers/foo.{hpp,cpp}` and `train/`")
             (root / "train").mkdir()
             self.assertEqual(list(missing(root)), [("README.md", "train/gone.cpp")])
+
+    def test_no_page_is_too_long(self):
+        self.assertEqual(list(too_long(ROOT)), [])
+
+    def test_finds_a_page_that_is_too_long(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "docs").mkdir()
+            for name, lines in (("README.md", 301), ("docs/a.md", 300), ("docs/b.md", 400), ("docs/data-reference.md", 400)):
+                (root / name).write_text("line\n" * lines)
+            self.assertEqual(list(too_long(root)), [("README.md", 301), ("b.md", 400)])
 
     def test_every_folder_of_tests_is_told_of(self):
         self.assertEqual(not_told_of(ROOT), set())

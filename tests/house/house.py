@@ -1,4 +1,4 @@
-"""Draws the house from its includes, for docs/design.md: house.py prints a Mermaid graph, house.py --write puts it there.
+"""Draws the house from its includes, for docs/folders.md: house.py prints a Mermaid graph, house.py --write puts it there.
 
 An arrow leads from a folder to one that it includes. An arrow is left out where others lead there, too.
 """
@@ -8,7 +8,7 @@ import sys
 
 import sources
 
-PAGE = sources.ROOT / "docs" / "design.md"
+PAGE = sources.ROOT / "docs" / "folders.md"
 BLOCK = re.compile(r"(?s)```mermaid\n.*?```\n")
 
 

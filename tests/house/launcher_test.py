@@ -22,7 +22,8 @@ STANDINS = {
              '{ echo "FAILED: a.cpp"; echo "a.cpp:1: error: no"; exit 1; }; echo "[2/2] Linking"; '
              'cp_xgrad "$BUILD/xgrad"',
     "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
-    "python3": 'echo python3 "${@:1:3}" >>"$CALLS"; mkdir -p "${!#}/bin"; pip="${!#}/bin/pip"; chmod +x "$(cp_pip "$pip")"',
+    "python3": 'echo python3 "${@:1:3}" >>"$CALLS"; [[ "$*" != *browser* ]] || exit "${BROWSER_FAILS-0}"; mkdir -p "${!#}/bin"; pip="${!#}/bin/pip"; chmod +x "$(cp_pip "$pip")"; '
+               'printf \'#!/bin/bash\\necho python "$@" >>"$CALLS"\\n\' >"${!#}/bin/python"; chmod +x "${!#}/bin/python"',
     "cp_pip": 'printf \'#!/bin/bash\\necho pip "$1" "${@: -2}" >>"$CALLS"; echo no network; exit ${PIP_FAILS-0}\\n\' >"$1"; echo "$1"',
     "mpirun": 'echo mpirun "$@" as root: "$OMPI_ALLOW_RUN_AS_ROOT"',
     "ctest": '[[ " $* " != *" --show-only "* ]] || { echo "  Test   #7: clients.onnx"; exit; }; echo ctest "$@"; exit 8',
@@ -38,7 +39,7 @@ class Launcher(unittest.TestCase):
         self.root.mkdir()
         self.bin.mkdir()
         (self.root / "tests").mkdir()
-        for name in ("run", "packages.txt", "tests/requirements.txt", "tests/libraries.txt"):
+        for name in ("run", "packages.txt", "tests/requirements.txt", "tests/libraries.txt", "tests/site.txt"):
             shutil.copy(ROOT / name, self.root / name)
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
@@ -216,6 +217,28 @@ class Launcher(unittest.TestCase):
         self.assertEqual(result.stderr.count("left out, as they need Python packages: clients.onnx\n"), 2)
         self.assertTrue(result.stderr.endswith("clients.onnx\n"), "said at the end, too")
         self.assertNotEqual(self.run_it("install", "test", PIP_FAILS="1").returncode, 0)
+
+    def test_builds_the_site(self):
+        result = self.run_it("docs", INSTALLED=self.packages(without=("doxygen", "wdutch", "chromium", "python3-torch")))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("installing Debian packages: doxygen wdutch\n", result.stderr)
+        calls = self.called()
+        self.assertEqual([line for line in calls if line.startswith("pip")],
+                         [f"pip install -r {self.root}/tests/{name}" for name in ("requirements.txt", "site.txt")])
+        self.assertIn("-DXGRAD_BUILD_PYTHON=ON", next(line for line in calls if line.startswith("cmake")))
+        self.assertEqual(calls[-2:], ["ninja xgrad xgrad_python_stub", f"python -B {self.root}/docs/site/build.py {self.root}/build/release"])
+
+    def test_checks_the_site(self):
+        result = self.run_it("docs", "--check", INSTALLED=self.packages(without=("chromium",)))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("installing Debian packages: chromium\n", result.stderr)
+        self.assertEqual(sorted(self.called()[-3:]), [f"python3 -B {self.root}/tests/browser/{name}_test.py" for name in ("explain", "report", "site")])
+        self.assertNotEqual(self.run_it("docs", "--check", BROWSER_FAILS="1").returncode, 0)
+
+    def test_docs_takes_one_option(self):
+        result = self.run_it("docs", "--chek")
+        self.assertEqual((result.returncode, self.called()), (2, []))
+        self.assertIn("./run docs [--check]", result.stderr)
 
     def test_helps(self):
         for words in ((), ("help",)):

@@ -2,7 +2,7 @@
 """Plants three faults that would give each machine its own bits, and sees that the hashes find them and `xgrad diff` names them.
 
     cmake --preset release && ninja -C build/release xgrad_tool && ./run install mutation
-    tests/mutation/planted.py [--write]      # --write renews the table of docs/reliability.md
+    tests/mutation/planted.py [--write]      # --write renews the table of docs/same-bits.md
 
 Compiles one source with the fault, in a copy, and links xgrad with it. tests/cli/hashes_test.py must fail then. The first training whose
 hash differs is trained again by both programs with log.digests, and compared. Exits with 1 when a fault is not found or not named.
@@ -22,7 +22,7 @@ from generate import BUILD, RELEASE, ROOT, commands
 sys.path.insert(0, str(ROOT / "tests/golden"))
 import hashes  # noqa: E402
 
-PAGE = ROOT / "docs/reliability.md"
+PAGE = ROOT / "docs/same-bits.md"
 MARKS = re.compile(r"(?s)(<!-- tests/mutation/planted.py -->\n).*?(<!-- end -->)")
 
 

@@ -44,6 +44,7 @@ ELSEWHERE = [
     ("docs/tutorial.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
+    ("docs/data-reference.md", "", "", "tests/cli/files_test.py"),
     ("docs/your-data.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
     ("docs/your-data.md", "", "cmake", "tests/embed/install_test.py"),
     ("docs/your-data.md", "cpp", "#include", "tests/embed/install_test.py"),

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pages import ROOT
 
 PICTURES = sorted((ROOT / "docs/pictures").iterdir())
-PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/figures").rglob("*.md")]
 
 
 class Pictures(unittest.TestCase):
