@@ -81,8 +81,11 @@ class Lengths(CommandTest):
         steps = [b - a for a, b in zip(across, across[1:])]
         self.assertLess(max(steps) - min(steps), 0.25, "lengths that double are equally far apart")
         titles = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-        for name in ("accuracy by length", "accuracy", "length", "one", "two"):
+        for name in ("accuracy by length", "length", "accuracy", "one", "two"):
             self.assertIn(name, titles)
+        style = next(root.iter("{http://www.w3.org/2000/svg}style")).text
+        self.assertNotIn("var(", style)  # which programs other than browsers do not know
+        self.assertEqual(style.count(".c0{color:#"), 2)  # in light and dark
         self.xgrad(*words, exit_code=6)
 
     def test_what_is_no_range_is_refused(self):

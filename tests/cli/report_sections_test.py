@@ -120,6 +120,22 @@ class Sections(CommandTest):
         for title in ("loss over optim.name", "accuracy over optim.name"):
             self.assertEqual([name for _, name in drawn[title].x_ticks], ["adamw", "lion", "sgd"])
 
+    def test_text_of_the_data_is_escaped(self):
+        """In examples, at the axes of maps, in tables of classes and beside embeddings."""
+        words, labels = ("<script>", "&\"'", "<b>"), ("<i>yes", "</svg>no")
+        self.write("rows.csv", "text,label\n" + "".join(f'"{(a + " " + b).replace(chr(34), chr(34) * 2)}",{labels[i % 2]}\n'
+                                                       for i, (a, b) in enumerate(itertools.product(words, repeat=2))))
+        self.write("rows.toml", '[task]\nname = "files"\ntrain = "rows.csv"\nvalidation = "rows.csv"\ntest = "rows.csv"\n'
+                   "[model]\nwidth = 8\nheads = 1\nlayers = 1\n[train]\nsteps = 9\n")
+        self.xgrad("train", "rows.toml", "run.dir=run", "-q")
+        page = self.report("run")
+        for text in ("<script", "<b>", "<i>", "</svg>no"):
+            self.assertNotIn(text, page)
+        for part in ("Examples", "Attention", "Embeddings"):
+            self.assertIn("&lt;script&gt;", re.search(f"<h2>{part}</h2>(.*?)<h2>", page, re.DOTALL)[1])
+        for part in ("Classes", "Confusion"):
+            self.assertIn("&lt;/svg&gt;no", re.search(f"<h2>{part}</h2>(.*?)<h2>", page, re.DOTALL)[1])
+
     def test_axes_of_attention_have_tokens(self):
         self.xgrad("train", "small.toml", "run.dir=run", "-q")
         page = self.report("run")
