@@ -94,7 +94,7 @@ class Explain(CommandTest):
         self.write("bare.html", f"""<script type="module">{code}
           const {{ config, shape, tensors, examples }} = {data}, model = {{ config, shape, weights: unpack(tensors, "{weights}") }};
           const floats = (base64) => new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
-          window.found = examples.map((example) => {{
+          window.found = examples.slice(0, {len(expected)}).map((example) => {{
             if (example.features) example.features = floats(example.features);
             const outputs = shape.output === "generated" ? generate(model, example) : [];
             const logits = forward(model, example, {{ outputs: outputs.slice(0, -1) }});

@@ -6,13 +6,14 @@
 import fs from 'node:fs';
 
 const element = (page, start) => page.slice(page.indexOf(start) + start.length, page.indexOf('</script>', page.indexOf(start)));
+const kMost = 32;  // examples of a page
 const floats = (base64) => new Float32Array(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
 
 async function answer(file, options) {
   const page = fs.readFileSync(file, 'utf8'), code = element(page, 'id="code">').split('// ==== The page')[0];
   const { forward, decode, generate, row, each, unpack, texts } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const data = JSON.parse(element(page, 'id="data">'));
-  const { config, shape, tensors, examples, scale } = data;
+  const { config, shape, tensors, scale } = data, examples = data.examples.slice(0, kMost);
   const last = page.lastIndexOf('data-step='), unread = new Set(tensors.map(([name]) => name));
   const weights = new Proxy(unpack(tensors, element(page.slice(last), '>')), { get: (all, name) => (unread.delete(name), all[name]) });
   const model = { config, shape, weights }, { textOf, parse } = texts(data);
