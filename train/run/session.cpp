@@ -275,7 +275,7 @@ static void check_not_lost(const RunDirectory& run) {
 // The best checkpoint until that of `source`, from which a run goes on elsewhere, or that one
 // itself. If the best is lost, the run chooses among its own.
 static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
-  const Folder folder(fs::path(source.file).parent_path().string());
+  const Folder folder(source.directory + "/checkpoints");
   const auto best = best_checkpoint(folder, train, source.checkpoint);
   return best ? Checkpoint(*best) : source.checkpoint;
 } catch (const CheckpointError&) {
