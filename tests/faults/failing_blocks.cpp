@@ -2,7 +2,8 @@
 // then: that with the number XGRAD_FAIL_AT, counted from the first file on that it opens; before,
 // CLI11 defines words in functions that may not throw. Counted are operator new for the program
 // and for the C++ library and libfmt, which work on its behalf, and malloc, TBB's and mmap for the
-// program itself. Other libraries get what they ask for. The file XGRAD_FAIL_TOLD is made when the
+// program itself. Other libraries get what they ask for, and so does libhdf5 within the program,
+// which may crash without memory: the writer sees beforehand that it has enough. The file XGRAD_FAIL_TOLD is made when the
 // allocation fails, and XGRAD_FAIL_PLACES gets the number of the first allocation of each chain of
 // callers.
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -22,8 +24,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <new>
+#include <string>
+#include <vector>
 
 extern "C" {
 void* __libc_malloc(std::size_t size) noexcept;
@@ -39,6 +45,8 @@ struct Range {
   bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
 };
 Range program, helpers[2];  // libstdc++, libfmt
+std::uintptr_t bias = 0;    // of the program's addresses
+std::vector<Range> hdf5;    // the functions of a libhdf5 within the program, by address
 
 std::atomic<bool> in_main{false}, at_work{false};
 std::atomic<long> blocks{0};
@@ -56,12 +64,44 @@ int find(dl_phdr_info* info, std::size_t, void*) {
                  : std::strstr(info->dlpi_name, "/libfmt.")    ? &helpers[1]
                                                                : nullptr;
   if (range == nullptr || range->end != 0) return 0;
+  if (range == &program) bias = info->dlpi_addr;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
     *range = {info->dlpi_addr + part.p_vaddr, info->dlpi_addr + part.p_vaddr + part.p_memsz};
   }
   return 0;
+}
+
+void find_hdf5() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const auto at = [&]<class T>(std::uint64_t place, T value) {
+    std::memcpy(&value, bytes.data() + place, sizeof(T));
+    return value;
+  };
+  const auto header = at(0, ElfW(Ehdr)());
+  const auto section = [&](std::size_t i) {
+    return at(header.e_shoff + i * sizeof(ElfW(Shdr)), ElfW(Shdr)());
+  };
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    const ElfW(Shdr) symbols = section(i);
+    if (symbols.sh_type != SHT_SYMTAB) continue;
+    const char* const names = bytes.data() + section(symbols.sh_link).sh_offset;
+    for (std::size_t k = 0; k < symbols.sh_size / sizeof(ElfW(Sym)); ++k) {
+      const auto symbol = at(symbols.sh_offset + k * sizeof(ElfW(Sym)), ElfW(Sym)());
+      const std::uintptr_t begin = bias + symbol.st_value;
+      if ((symbol.st_info & 0xf) == STT_FUNC && std::strncmp(names + symbol.st_name, "H5", 2) == 0)
+        hdf5.push_back({begin, begin + symbol.st_size});
+    }
+  }
+  std::sort(hdf5.begin(), hdf5.end(), [](Range a, Range b) { return a.begin < b.begin; });
+}
+
+bool is_hdf5(std::uintptr_t address) {
+  const auto after = std::upper_bound(hdf5.begin(), hdf5.end(), address,
+                                      [](std::uintptr_t a, Range b) { return a < b.begin; });
+  return after != hdf5.begin() && std::prev(after)->holds(address);
 }
 
 struct Chain {
@@ -104,7 +144,7 @@ void tell() {
 bool fails(void* caller, bool for_helpers) {
   if (!at_work) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  const bool ours = program.holds(address) ||
+  const bool ours = (program.holds(address) && !is_hdf5(address)) ||
                     (for_helpers && (helpers[0].holds(address) || helpers[1].holds(address)));
   if (!ours) return false;
   const long number = ++blocks;
@@ -143,6 +183,7 @@ void write_places() {
 
 int watched_main(int argc, char** argv, char** environment) {
   ::dl_iterate_phdr(find, nullptr);
+  find_hdf5();
   const char* number = std::getenv("XGRAD_FAIL_AT");
   fail_at = number == nullptr ? 0 : std::atol(number);
   notes = std::getenv("XGRAD_FAIL_PLACES") != nullptr;
