@@ -2,10 +2,10 @@
 // then: that with the number XGRAD_FAIL_AT, counted from the first file on that it opens; before,
 // CLI11 defines words in functions that may not throw. Counted are operator new for the program
 // and for the C++ library and libfmt, which work on its behalf, and malloc, TBB's and mmap for the
-// program itself. Other libraries get what they ask for, and so does libhdf5 within the program,
-// which may crash without memory: the writer sees beforehand that it has enough. The file XGRAD_FAIL_TOLD is made when the
-// allocation fails, and XGRAD_FAIL_PLACES gets the number of the first allocation of each chain of
-// callers.
+// program itself. Other libraries get what they ask for. So does libhdf5 within the program, which
+// may crash without memory: the writer makes sure beforehand that it has enough. The file
+// XGRAD_FAIL_TOLD is made when the allocation fails, and XGRAD_FAIL_PLACES gets the number of the
+// first allocation of each chain of callers.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
