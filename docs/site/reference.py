@@ -29,7 +29,7 @@ def commands(xgrad):
     every = said(xgrad, "--help")
     yield "# Commands\n\n`xgrad COMMAND --help` prints each of these. [commands.md](../docs/commands.md) explains them by example.\n"
     yield fenced(every)
-    for name in re.findall(r"(?m)^  ([a-z][a-z-]*) {2,}\S", every.split("Subcommands:")[1]):
+    for name in re.findall(r"(?m)^  ([a-z][a-z-]*) {2,}\S", every):
         yield f"## {name}\n\n{fenced(said(xgrad, name, '--help'))}"
 
 

@@ -217,13 +217,11 @@ std::string explained(const RunHistory& run, bool beside) {
 std::string state_of(const RunHistory& run) {
   const std::string steps = grouped(run.last_step);
   if (run.state == RunHistory::State::finished) {
-    const std::string best =
-        fmt::format(", best step {} of {}", grouped(run.last("test")->step), steps);
     return "<span class=\"state good\">finished</span> after " + steps + " steps" +
-           (run.config.train.keep_best ? best : "") +
            (run.seconds > 0 ? " in " + clock(run.seconds) : "") +
            (run.rate > 0 ? ", " + grouped(std::uint64_t(run.rate)) + " tokens or images a second"
-                         : "");
+                         : "") +
+           (run.config.train.keep_best ? ", best step " + grouped(run.last("test")->step) : "");
   }
   if (run.state == RunHistory::State::unfinished) {
     return "<span class=\"state\">unfinished</span> at step " + steps;
