@@ -24,7 +24,7 @@ FOUND = """({
   names: [...document.querySelectorAll('[id], a[name]')].flatMap(e => [e.id, e.name]),
   bare: [...document.images].filter(e => !e.hasAttribute('alt')).map(e => e.src),
 })"""
-# Of Doxygen's 700 pages, those that stand for their kinds are opened; the links of all are followed.
+# The test opens one of Doxygen's 700 pages for each kind, and follows the links of all.
 OPENED = {"index.html", "annotated.html", "files.html", "namespacexgrad.html", "classxgrad_1_1Variable.html"}
 OF_DOXYGEN = "nested-classes"  # linked by Doxygen 1.9.4 where a class has only private ones
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"

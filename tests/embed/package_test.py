@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "package"
 LEVELS = ("x86-64-v3", "x86-64-v4")
 LIBRARY = "usr/lib/x86_64-linux-gnu"
-# What docs/install.md says of the packages: what is measured, its limit, and its unit.
+# Limits that docs/install.md states for the packages: the measurement, its limit, and its unit.
 FIGURES = {
     "to download on a bare Debian: the package and all that it needs": (25, "MB"),
     "library and command, stripped": (6, "MB"),

@@ -37,7 +37,7 @@ def rows(page):
 
 
 def missing(pages):
-    """What the command, docs/commands.md or the module of Python has and the pages do not."""
+    """Names in the command, docs/commands.md or the Python module that the pages lack."""
     yield from set(re.findall(r"(?m)^  ([a-z][a-z-]*)  ", said("--help"))) - set(headings(pages["commands"]))
     yield from set(re.findall(r"(?m)^(\w+) +\w", said("tasks"))) - set(headings(pages["tasks"]))
     tables = {part.split("\n")[0]: rows(part) for part in (pages["keys"] + pages["tasks"]).replace("\\", "").split("\n## ")}

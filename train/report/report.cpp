@@ -283,7 +283,7 @@ std::string configuration(const Examined& run, const std::string& of) {
       why_not.empty() ? explained(record, of.empty()) : "");
 }
 
-// What a model learned: the sections of its examination, each with its heading.
+// The sections about what a model learned, each with its heading.
 std::string learned(const Examined& best, const std::string& of) {
   std::string text;
   if (!best.why_not.empty()) {
