@@ -58,6 +58,18 @@ void fold(V& v, const Op& op, std::index_sequence<i...> lanes) {
   }
 }
 
+/// The register of term(0) ... term(n - 1) and then `rest`; n may exceed the lanes of a register. A
+/// loop whose length is constant becomes masked instructions, where a loop to n would go through
+/// memory.
+template <class T, class Term>
+Lanes<T> first_lanes(unsigned n, T rest, const Term& term) {
+  constexpr unsigned width = sizeof(Lanes<T>) / sizeof(T);
+  alignas(kRegisterBytes) T terms[width];
+#pragma omp simd
+  for (unsigned lane = 0; lane < width; ++lane) terms[lane] = lane < n ? term(lane) : rest;
+  return load_lanes(terms);
+}
+
 /// Folds term(0) ... term(n - 1) with op(total, terms) in `lanes` lanes: more hide op's latency in
 /// long rows. `start` is op's neutral element, and terms_at(i) is the register of term(i) and the
 /// terms after it.
@@ -71,12 +83,11 @@ T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, 
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < registers; ++r) op(total[r], terms_at(i + r * width));
   }
-  if (i < n) {
-    alignas(kRegisterBytes) T rest[lanes];
-    std::fill_n(rest, lanes, start);
-    for (std::size_t lane = 0; i + lane < n; ++lane) rest[lane] = term(i + lane);
 #pragma GCC unroll 16
-    for (std::size_t r = 0; r < registers; ++r) op(total[r], load_lanes(rest + r * width));
+  for (std::size_t r = 0; r < registers; ++r, i += width) {
+    if (i >= n) break;
+    const auto later = [&term, i](unsigned lane) { return term(i + lane); };
+    op(total[r], first_lanes<T>(unsigned(n - i), start, later));
   }
 #pragma GCC unroll 16
   for (std::size_t half = registers / 2; half > 0; half /= 2) {
