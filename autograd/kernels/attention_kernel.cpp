@@ -332,10 +332,15 @@ class Kernel {
     for (std::size_t i = 0; i < at.rows; ++i) {
       T *row = scratch.scores + i * stride_, *drow = scratch.dscores + i * stride_;
       const T* factors = dropout_row(at, piece.first, piece.keys, i, scratch.factors);
+      const T* const normaliser = at.normalisers + 2 * i;
+      const T mean = scratch.means[i];
       with_factors(factors, [&](const auto& factor) {
-        const T* normaliser = at.normalisers + 2 * i;
-        const T error = subtract_mean(row, drow, n, normaliser, scratch.means[i], factor);
-        differentiate(row, drow, n, piece.keys == at.keys ? error : T(0), factor);
+        if (piece.keys == at.keys) {
+          const T error = subtract_mean(row, drow, n, normaliser, mean, factor);
+          differentiate(row, drow, n, error, factor);
+        } else {
+          differentiate_piece(row, drow, n, normaliser, mean, factor);
+        }
       });
       if (!dscores) continue;
       std::copy_n(drow, piece.keys,
