@@ -40,7 +40,7 @@ Tensor<T> sum_to(const Tensor<T>& d, const Shape& shape) {
 }
 
 template <class T>
-void accumulate(Node<T>& node, Tensor<T> d) {
+void accumulate(Node<T>& node, Tensor<T>&& d) {
   if (!node.has_grad) {
     node.grad = std::move(d);
     node.has_grad = true;
@@ -146,7 +146,7 @@ OpCall describe_backward(const Node<T>& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Node<T>* input = node.inputs[i].get();
     const void* gradient = input && input->has_grad ? &input->grad : nullptr;
-    call.inputs.push_back({gradient, node.input_shapes[i], input != nullptr});
+    call.inputs.push_back(input ? Operand{gradient, input->shape, true} : Operand{});
   }
   return call;
 }
@@ -202,7 +202,7 @@ bool Grads<T>::wants(std::size_t i) const {
 template <class T>
 void Grads<T>::add(std::size_t i, Tensor<T> d) {
   if (!wants(i)) return;
-  const Shape& shape = node_.input_shapes[i];
+  const Shape& shape = this->shape(i);
   if (d.shape() != shape) {
     check_shape(broadcasts_to(shape, d.shape()), node_.name, ": backward: gradient of input ", i,
                 ": expected ", shape, ", got ", d.shape());
@@ -240,11 +240,9 @@ static std::shared_ptr<Node<T>> record(std::unique_ptr<Op<T>> op, const Variable
                                        std::size_t count, const Shape& shape) {
   auto node = std::make_shared<Node<T>>(op->name(), shape);
   node->inputs.reserve(count);
-  node->input_shapes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (inputs[i].node()) inputs[i].node()->check_value(inputs[i].value());
     node->inputs.push_back(inputs[i].node());
-    node->input_shapes.push_back(inputs[i].defined() ? inputs[i].shape() : Shape{});
   }
   node->op = std::move(op);
   return node;

@@ -15,7 +15,7 @@ struct Operand {
   /// Variable::shared_value().get(), or in backward the Tensor that accumulates the gradient; null:
   /// left out, or no gradient has arrived.
   const void* value = nullptr;
-  Shape shape = {};       ///< shape of the tensor
+  Shape shape = {};       ///< shape of the tensor; in backward () where no gradient is wanted
   bool gradient = false;  ///< whether its gradient is wanted
 };
 

@@ -90,8 +90,8 @@ class Grads {
 
   /// Whether input i needs a gradient; ask before expensive work.
   bool wants(std::size_t i) const;
-  /// The shape of input i.
-  const Shape& shape(std::size_t i) const { return node_.input_shapes[i]; }
+  /// The shape of input i. Requires: wants(i).
+  const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
   /// Adds d, whose shape is that of input i or one that it broadcasts to.
   void add(std::size_t i, Tensor<T> d);
 
@@ -180,7 +180,6 @@ struct Node {
   Shape shape;                ///< the result's shape
   std::unique_ptr<Op<T>> op;  ///< null for a leaf
   std::vector<std::shared_ptr<Node>> inputs;    ///< null where no gradient is wanted
-  std::vector<Shape> input_shapes;              ///< shapes of the inputs and of their gradients
   std::vector<std::shared_ptr<Node>> captured;  ///< nodes that a recompute() reads beside its input
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived

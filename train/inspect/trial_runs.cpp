@@ -43,10 +43,10 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 std::uint64_t bytes_of(const OpCall& call) {
   std::size_t elements = size_of(call.result.shape);
   for (const Operand& x : call.inputs) {
-    // An optional input that is not given has no bytes.
-    if (call.kind == OpCall::Kind::forward && x.value == nullptr) continue;
-    elements += size_of(x.shape);
-    if (call.kind == OpCall::Kind::backward && x.gradient) elements += size_of(x.shape);
+    // An optional input that is not given has no bytes; backward moves an input and its gradient.
+    const bool backward = call.kind == OpCall::Kind::backward;
+    if (backward ? x.gradient : x.value != nullptr)
+      elements += (backward ? 2 : 1) * size_of(x.shape);
   }
   return call.kind == OpCall::Kind::region ? 0 : elements * call.scalar;
 }

@@ -47,7 +47,7 @@ struct ProfileRow {
   double seconds = 0;       ///< time excluding nested calls
   std::uint64_t flops = 0;  ///< floating-point operations of matrix products, counted as they run
   /// Bytes that the op has to move: forward reads its inputs and writes its result; backward reads
-  /// the result's gradient and the inputs and writes the gradients that are needed.
+  /// the result's gradient and the inputs that want a gradient, and writes their gradients.
   std::uint64_t bytes = 0;
 };
 
