@@ -1,5 +1,5 @@
-// Builder: a graph in the format ONNX; and the layers of layers/ as its operators, one function of
-// the same name for each.
+// Builder: a graph in ONNX format. The functions below build the layers of layers/ from its
+// operators; each has the name of its layer.
 //
 // A new variant of a layer needs a branch in its function and a word in the table in export.cpp.
 // Until then models with it are refused by name.
@@ -27,8 +27,8 @@ namespace xgrad::onnx_export {
 using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
-/// Builds a graph of opset 17 operators, in the order in which they are added, with libonnx, and
-/// holds the state that the functions below share, which must not depend on batch size and length.
+/// Builds a graph of opset 17 operators with libonnx, in the order in which they are added. Also
+/// holds the state that the functions below share; it must not depend on batch size or length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
