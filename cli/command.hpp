@@ -54,7 +54,7 @@ struct Command {
   std::vector<Option> options;
   std::function<int()> run;   ///< owns the targets of the options; returns the exit code
   bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
-  std::string heading = {};   ///< of the commands among which all_commands() lists it
+  std::string heading = {};   ///< heading above it in `xgrad --help`
 };
 
 /// The arguments of a command that reads a config.
