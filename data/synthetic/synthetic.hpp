@@ -30,7 +30,8 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  /// Sizes of inputs and outputs. Where all tokens or classes have names, these give the number.
+  /// Sizes of inputs and outputs. If all tokens or classes have names, their number is that of the
+  /// names.
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
@@ -39,7 +40,7 @@ struct Synthetic {
   /// Adds the tokens named kSlot to an input of `xgrad predict` that has none; empty: the task has
   /// no slots.
   std::function<Tokens(Tokens ids)> with_slots = {};
-  /// All possible inputs, if they are few enough to list: each split then has its own ones once.
+  /// All possible inputs, if they are few enough to list. Each then occurs once, in one split.
   std::vector<Tokens> inputs = {};
   /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores
   /// targets.
@@ -70,8 +71,8 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 
 /// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
 /// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the
-/// options `examples`, `validation` and `test`, unless the task has an option `examples`: it then
-/// sets Synthetic::inputs, of which the seed chooses so many for training, or all if it is 0.
+/// options `examples`, `validation` and `test`. A task that has an option `examples` of its own
+/// sets Synthetic::inputs; the seed then chooses that many of them for training, or all for 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.

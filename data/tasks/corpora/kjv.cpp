@@ -115,7 +115,7 @@ TaskEntry kjv_task() {
       .needs =
           "Positions and two layers for hidden characters, which depend on both sides of a gap; "
           "for next ones also a causal mask; for books no layer, because single words reveal them.",
-      .theory = "open: nothing is proven",
+      .theory = "open: no theorem is known",
       .source = "the King James Bible, as in Debian's bible-kjv",
       .best = "unknown, because nobody knows the distribution of the verses"};
 }
