@@ -36,7 +36,7 @@ void check_room(const std::string& path, std::size_t bytes, const std::string& w
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
 /// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.
-/// Requires: no process publishes here, as while one holds the lock of the run.
+/// Requires: no process publishes here, for example because this one holds the lock of the run.
 std::vector<std::string> sweep_temporaries(const Folder& folder);
 
 }  // namespace xgrad
