@@ -31,8 +31,8 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 /// a / b. As in floating point, x / 0 is infinite and 0 / 0 is NaN, and so are the gradients.
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-/// a^b; NaN where a < 0 and b is no integer. The derivative by a is 0 where b = 0, and infinite at
-/// a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+/// a^b; NaN where a < 0 and b is not an integer. The derivative by a is 0 where b = 0, and infinite
+/// at a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x

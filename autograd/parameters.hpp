@@ -14,7 +14,7 @@
 namespace xgrad {
 
 /// Whether optimizers apply weight decay to a parameter. Layers turn it off for biases, norms,
-/// embeddings, positions and class tokens, for which 0 is no simpler a value.
+/// embeddings, positions and class tokens, because 0 is not a simpler value for them.
 enum class WeightDecay { on, off };
 
 /// A trainable tensor and its name.

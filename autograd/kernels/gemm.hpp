@@ -17,7 +17,7 @@ class Elements {
   Elements(const T* first) : first_(first) {}
   Elements(const Bf16* first) : first_(first), is_bf16_(true) {}
 
-  /// Whether there are any.
+  /// Whether there are elements.
   explicit operator bool() const { return first_ != nullptr; }
   /// Whether they are of Bf16.
   bool is_bf16() const { return is_bf16_; }
