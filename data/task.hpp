@@ -189,7 +189,7 @@ struct TaskEntry {
   /// throws ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
-  /// What theory says about encoders on this task: a label, a colon and the reason. The labels are
+  /// The theory of encoders on this task: a label, a colon and the reason. The labels are
   /// "solvable" (by one layer without positions), "needs positions", "needs depth" (several
   /// layers), "needs positions and depth", "not learnable" (training does not find a solution for
   /// all lengths) and "open" (no theorem is known).

@@ -27,8 +27,8 @@ Cpu compiled_cpu();
 const char* cpu_name(Cpu cpu);
 
 /// The name of the arithmetic that this process computes in. Results have the same bits if it is
-/// the same, on any processor, compiler and C library. It is fma-1 on processors with fused
-/// multiply-add (avx2 and above, neon) and no-fma-1 on the others. Where AMX computes
+/// the same, on any processor and with any compiler and C library. It is fma-1 on processors with
+/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. If AMX computes
 /// `bf16_products`, it is amx-1. The number at its end grows when xgrad's own formulas change.
 const char* arithmetic(bool bf16_products);
 

@@ -90,7 +90,7 @@ class PackedMatrix {
                             U beta, U* c, std::size_t ldc);
 
   std::size_t n_, k_;
-  Tensor<T> blocks_;  // of one group of columns behind the other
+  Tensor<T> blocks_;  // of one group of columns after the other
 };
 
 /// parallel_gemm() with a packed B of the same type of elements as A, to the same bits.

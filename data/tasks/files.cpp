@@ -32,12 +32,12 @@ static std::vector<OptionSpec> option_table() {
       {"edges", "",
        "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
       choice("tokens",
-             "What a token is. words: a word, by white space or from a list; plain_words: a word "
+             "Kind of token. words: a word, by white space or from a list; plain_words: a word "
              "in lower case, without punctuation; word_pairs: those and, after each, its pair with "
              "the next; characters: a character; numbers: a number or a vector of numbers.",
              kTokenKinds),
       choice("labels",
-             "What the model predicts. sequence: one label for each row; tokens: one label for "
+             "Kind of target. sequence: one label for each row; tokens: one label for "
              "each token; multi_label: any number of labels for each row, yes or no for each; "
              "numbers: numbers for each row; masked: hidden tokens, without labels; next: each "
              "token from those before it, without labels.",
@@ -50,8 +50,8 @@ static std::vector<OptionSpec> option_table() {
       {"max_length", 0,
        "Maximum tokens in a row; 0: the number in the longest row of the training file.", 0, 65536},
       choice("longer",
-             "What to do with rows above max_length: stop with an error, or cut them; with labels "
-             "= next, all pieces become examples.",
+             "Rows above max_length. error: an error; cut: they are cut; with "
+             "labels = next, all pieces become examples.",
              std::array{"error", "cut"}),
       {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };

@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// Where a block normalises: before each sublayer, after each residual, before and after each
+/// The place of a block's norms: before each sublayer, after each residual, before and after each
 /// sublayer, or nowhere.
 enum class NormOrder { pre, post, sandwich, none };
 

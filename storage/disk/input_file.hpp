@@ -34,7 +34,7 @@ class InputFile {
   /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when they do
   /// not fit into memory or the file became shorter. Requires: from + size <= size().
   std::string read(std::uint64_t from, std::size_t size) const;
-  /// The same, into memory of the caller.
+  /// read() into memory of the caller.
   void read(std::uint64_t from, std::size_t size, char* bytes) const;
 
  private:

@@ -246,7 +246,7 @@ Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
                      const Range& rows) const {
   Hdf5Dataset part = described;
   part.extents[0] = rows.size();
-  // Of texts, only the size of the file is known.
+  // For texts, only the size of the file gives a limit.
   const std::size_t most =
       kMostDescription + (described.text ? kMemoryPerByte * size()
                                          : product(part.extents, sizeof(double)).value_or(0));

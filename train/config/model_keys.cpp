@@ -82,7 +82,7 @@ static Keys layer_keys() {
           "layer; for layer l of L it is l/L of this value. Sublayers that are not skipped are "
           "scaled by 1 / (1 - rate)."),
       key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
-          "Where a layer normalises. pre: before each sublayer; post: after each residual "
+          "Place of the norms. pre: before each sublayer; post: after each residual "
           "addition; sandwich: before and after each sublayer; none: nowhere."),
       key("normalization", &M::normalization, {"layer", "rms", "batch"},
           "Kind of norm. layer: layer norm; rms: RMS norm; batch: batch norm over all tokens, "
@@ -154,7 +154,7 @@ static Keys input_keys() {
 static Keys attention_keys() {
   return {
       key("mask", &M::mask, {"none", "causal", "adjacency"},
-          "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
+          "Tokens that a token attends to. none: all; causal: itself and earlier ones; "
           "adjacency: itself and its neighbours in a graph."),
       key("exclude_self", &M::exclude_self, "Keeps tokens from attending to themselves."),
       key("score", &M::score, {"dot", "cosine", "additive"},

@@ -95,7 +95,7 @@ static Keys run_keys() {
           "Ends the run after this many evaluations in a row without a better train.best_metric; "
           "0: off."),
       key("on_spike", &T::on_spike, {"stop", "skip", "rollback"},
-          "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
+          "Reaction to a spike (see train.spike). stop: end the run; skip: skip the step; "
           "rollback: return to the last save and continue with the next batches."),
       key("spike", &T::spike, kNotNegative,
           "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "

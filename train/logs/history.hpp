@@ -52,11 +52,12 @@ RunHistory read_run(const std::string& directory);
 /// Reads several runs. Their names differ, unless a directory is given twice.
 std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 
-/// Runs whose configs differ only in train.seed. A mean row holds, for each number that all
-/// averaged rows have, the mean and, if these are several, as "<name>_se" the standard error
-/// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, it is the run's own.
+/// Runs whose configs differ only in train.seed. A mean row holds the mean of each number that all
+/// averaged rows have. If there are several rows, it also holds the standard error as "<name>_se",
+/// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, the mean row is the
+/// row of that run.
 struct RunGroup {
-  std::string name;              ///< of a single run; for several, the keys in which groups differ
+  std::string name;              ///< name of the run; for several, the keys in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
   /// For each split the mean of the last rows, an empty row if no run has one; and the means at the
   /// steps that all runs have rows for.

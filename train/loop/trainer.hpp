@@ -110,7 +110,7 @@ class Trainer {
   /// starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each has a trainer with the same arguments, and all call the same
-  /// functions in the same order. Of the const functions, this is required only for capture(),
+  /// functions in the same order. Among const functions, this is required only for capture(),
   /// evaluate(), with_evaluated_weights() and gather_gradients().
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
@@ -121,8 +121,8 @@ class Trainer {
   void restore(const Checkpoint& checkpoint) {
     restore(checkpoint, Progress(config_, &checkpoint));
   }
-  /// Returns the state of the run as a checkpoint. Of several ranks, only rank 0 gets the state of
-  /// the optimizer unless `everywhere`.
+  /// Returns the state of the run as a checkpoint. With several ranks, only rank 0 gets the state
+  /// of the optimizer unless `everywhere`.
   Checkpoint capture(bool everywhere = true) const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best

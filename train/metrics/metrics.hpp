@@ -142,7 +142,7 @@ struct Metrics {
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
-  /// Adds the samples of other metrics, as those of another part of the same split or batch.
+  /// Adds the samples of other metrics, such as those of another part of the same split or batch.
   void add(const Metrics& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>
@@ -174,13 +174,13 @@ class ClassReport {
   /// Starts an empty report for this number of classes.
   explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
 
-  /// As Metrics::add() of the same arguments.
+  /// Adds logits with targets; see Metrics::add().
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
   /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
-  /// Adds the samples of another report, as those of another part of the same split.
+  /// Adds the samples of another report, such as one of another part of the same split.
   void add(const ClassReport& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>

@@ -30,10 +30,10 @@ struct Objective {
 /// them.
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
-/// The same with [train] class_weights: the given weights, or balanced ones, n / (K n_c) for class
-/// c of K, with n_c of the n targets in the training data, as scikit-learn's
+/// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
+/// for class c of K, with n_c of the n targets in the training data, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
-/// or a class to balance has none. `train` may be null unless the weights are balanced.
+/// or if a class to balance has no target. `train` may be null unless the weights are balanced.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 

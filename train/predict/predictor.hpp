@@ -141,7 +141,7 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 class TextGenerator {
  public:
   /// Loads a checkpoint, or the model of a run directory. Reads no data. Throws IoError,
-  /// CheckpointError, and ConfigError if the model is no causal encoder for next tokens.
+  /// CheckpointError, and ConfigError if the model is not a causal encoder for next tokens.
   explicit TextGenerator(const std::string& run, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,

@@ -22,9 +22,9 @@ namespace xgrad {
 
 struct RunGroup;
 
-/// Returns the page. It uses no script and loads nothing. Where a run failed or lost files, it says
-/// what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path is not
-/// a run.
+/// Returns the page. It uses no script and loads nothing. If a run failed or lost files, the page
+/// says what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path
+/// is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// The names of all metrics in the last rows of some splits, in the order of the rows.
@@ -158,7 +158,7 @@ std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
 /// lowest value while the training loss fell; empty if not.
 std::string overfitting(const RunGroup& group);
 
-/// Charts of the main metrics over steps. Of a single group, the lowest validation loss is marked.
+/// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
 std::string curves_section(const std::vector<RunGroup>& groups);
 
 /// A table of all other numbers of a group: small lines with first, last, least and largest values.

@@ -8,7 +8,7 @@
 
 namespace xgrad {
 
-/// What a sweep trains, and how.
+/// The config of a sweep, the values to combine, and how to train them.
 struct SweepOptions {
   std::string config;                       ///< path of the config
   std::vector<std::string> overrides = {};  ///< for all runs, as "optim.lr=3e-4"

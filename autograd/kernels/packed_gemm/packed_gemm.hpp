@@ -3,8 +3,8 @@
 // C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed to stay in the L2
 // cache, and tiles of C that fit the registers are computed from it, down the rows of A. Each block
 // of k adds a chain of multiply-adds, in the order of k, to an element of C; they are fused if the
-// class has the instruction. Where the blocks of k begin depends on k alone, so the bits of C do
-// not depend on how its rows and columns are cut, unlike those of a BLAS.
+// class has the instruction. The blocks of k depend on k alone, so the bits of C do not depend on
+// how its rows and columns are cut, unlike those of a BLAS.
 #pragma once
 
 #include <cstddef>

@@ -116,7 +116,7 @@ struct AttentionOptions {
 /// x (..., in) -> x W^T + b (..., out), with the weights `path` + "weight" and, if it exists,
 /// "bias".
 Value linear(Builder& g, const Value& x, const std::string& path);
-/// The same with these weights; an empty `bias` means none.
+/// x W^T + b with these weights; an empty `bias` means none.
 Value linear(Builder& g, const Value& x, const Value& weight, const Value& bias);
 /// x / sqrt(mean x^2 + eps) over the last axis.
 Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
