@@ -1,6 +1,6 @@
-// The subcommands of `xgrad`, and what they have in common. Each has one function, beside the code
-// that it runs, which returns its name, help and options. The parser, the manual page and the
-// completion use nothing else.
+// The subcommands of `xgrad`, and the parts that they share. Each subcommand has one function, next
+// to the code that it runs. The function returns its name, help and options; the parser, the manual
+// page and the completion use nothing else.
 #pragma once
 
 #include <cstddef>

@@ -37,9 +37,9 @@ class ReadyLines {
   explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
 
   // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
-  // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
-  // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
-  // of that line, which may be endless, is dropped. Throws IoError when reading fails.
+  // input. Removes line ends, \n or \r\n; the last line may lack one. A line may be endless: if it
+  // exceeds kMostText bytes, returns its start, itself above kMostText, as soon as that is read,
+  // and drops the rest. Throws IoError when reading fails.
   std::vector<std::string> next(std::size_t most) {
     std::vector<std::string> lines;
     while (lines.size() < most && (lines.empty() || !rest_)) {

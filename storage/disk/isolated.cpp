@@ -237,7 +237,7 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   return error == 0 ? child : -1;
 }
 
-/// Runs a child that `start` starts with the pipe for its answer, and reads that.
+/// Starts a child with `start`, which takes the pipe for its answer, and reads the answer.
 Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLimits& limits) {
   int ends[2];
   const bool made = ::pipe2(ends, O_CLOEXEC) == 0;

@@ -37,9 +37,9 @@ template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters);
 
-/// Overwrites the parameters, the optimizer's state, but not its steps(), and, if given, the
-/// averaged weights by those of a run's checkpoint. Throws as restore_weights(), and also for
-/// another scalar type.
+/// Overwrites the parameters, the optimizer's state except its steps(), and, if given, the averaged
+/// weights with those of a run's checkpoint. Throws as restore_weights(), and also for another
+/// scalar type.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);

@@ -170,10 +170,10 @@ void check_room(const ModelConfig& config) {
 
 // Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
 // linear layers and the projections of attention, stored as (fan_out, fan_in), to those of
-// torch.nn.init, and their biases to 0. Queries, keys and values are one matrix where they are
-// stored as one. init_scaled_residuals divides weights that end a sublayer by sqrt(n), where n is
-// the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder (Radford et
-// al. 2019).
+// torch.nn.init, and their biases to 0. If queries, keys and values are stored as one matrix, it is
+// initialized as one matrix. init_scaled_residuals divides weights that end a sublayer by sqrt(n),
+// where n is the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder
+// (Radford et al. 2019).
 InitRule init_rule(const ModelConfig& config) {
   const Initializer chosen = std::map<std::string, Initializer>{
       {"default", {}},

@@ -67,14 +67,14 @@ struct TrainingLoss {
 
 /// Runs the model in training mode on a micro-batch of `whole`.
 ///
-/// With Objective::head_diversity the penalty is the mean, over the examples of `whole`, over the L
-/// attentions, those of a decoder among them, and over the H (H - 1) ordered pairs of heads, of
+/// With Objective::head_diversity the penalty is the mean of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
-/// where A (N, M) are the attention maps before dropout, without rows of padding (S2.14, Lin et al.
-/// 2017). A micro-batch adds the part of its own examples. Throws ShapeError if the model has no
-/// attention.
+/// over the examples of `whole`, the L attentions, including those of a decoder, and the H (H - 1)
+/// ordered pairs of heads g and h. A (N, M) are the attention maps before dropout, without rows of
+/// padding (S2.14, Lin et al. 2017). A micro-batch adds the part of its own examples. Throws
+/// ShapeError if the model has no attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const StepSize& whole);

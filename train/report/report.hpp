@@ -1,5 +1,5 @@
-// report.html: one self-contained page about one run or several, what it shows of a model, and the
-// HTML and charts as SVG that it consists of. All text from outside goes through escape().
+// report.html: one self-contained page about one run or several; its parts about a trained model;
+// and the HTML and SVG charts that it is made of. All text from outside goes through escape().
 #pragma once
 
 #include <array>

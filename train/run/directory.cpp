@@ -213,7 +213,7 @@ static void check_files(const Folder& folder) {
 // Locks the directory and removes temporary files of a killed run. Throws LockError, IoError.
 static detail::Descriptor locked(const Folder& folder) {
   const std::string file = folder.path_of(kLock), mine = owner();
-  // Empty until the process that gets the lock writes its name, perhaps another one.
+  // The file is empty until the process that gets the lock, this one or another, writes its name.
   try {
     if (!folder.holds(kLock)) publish(folder, kLock, "");
   } catch (const IoError&) {
