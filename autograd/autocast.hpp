@@ -5,13 +5,14 @@
 
 namespace xgrad {
 
-/// While one lives, ops of this thread that multiply matrices of float round both operands to
-/// bfloat16 and add in float. An op keeps this for its backward, which may run anywhere. All else
-/// stays float; ops on double do not change. The ops are linear, linear_gelu, matmul, attention and
-/// self_attention; attention_scores() and attention_probabilities() follow them.
+/// While an Autocast lives, ops of this thread that multiply matrices of float round both operands
+/// to bfloat16 and add in float. An op remembers this for its backward, which may run on any
+/// thread. Everything else stays in float; ops on double do not change. The ops are linear,
+/// linear_gelu, matmul, attention and self_attention; attention_scores() and
+/// attention_probabilities() round as attention does.
 class Autocast : detail::Scoped<bool> {
  public:
-  /// With `on` false, products below an outer Autocast are in float.
+  /// With `on` false, products inside an outer Autocast are in float.
   explicit Autocast(bool on = true);
 };
 

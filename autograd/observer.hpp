@@ -29,7 +29,7 @@ struct OpCall {
   std::vector<Operand> inputs = {};  ///< the op's inputs
   Operand result = {};               ///< the op's result
   std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
-  /// Of a forward: a copy keeps the result, so that no later value gets its address.
+  /// In forward: a copy of this pointer keeps the result, so that no later value gets its address.
   std::shared_ptr<const void> owner = {};
 };
 

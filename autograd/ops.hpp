@@ -31,8 +31,8 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 /// a / b. As in floating point, x / 0 is infinite and 0 / 0 is NaN, and so are the gradients.
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-/// a^b; NaN where a < 0 and b is no integer. The derivative by a is 0 where b = 0, and infinite at
-/// a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+/// a^b; NaN where a < 0 and b is not an integer. The derivative by a is 0 where b = 0, and infinite
+/// at a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
@@ -212,9 +212,9 @@ Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis);
 // Positions.
 
 /// Rotates feature pairs (2i, 2i+1) of each head at position n by n base^(-2i/head_dim), so that
-/// q.k depends on distances alone. Of x (B, N, W), the first `heads` heads of `head_dim` features
-/// (even) are rotated, the rest is copied. The first token has the position `first`. Su et al.
-/// 2021.
+/// q.k depends on distances alone. The first `heads` heads of x (B, N, W), of `head_dim` features
+/// each (even), are rotated; the rest is copied. The first token has the position `first`. Su et
+/// al. 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000, std::size_t first = 0);

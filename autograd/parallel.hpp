@@ -20,7 +20,8 @@ void set_threads(int count);
 /// unavailable)"; empty if it is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
-/// While it lives, parallel loops of this thread run on this thread alone, beside those of others.
+/// While it lives, parallel loops of this thread run on this thread alone. Those of others are
+/// unchanged.
 class SerialScope : detail::Scoped<bool> {
  public:
   SerialScope();

@@ -14,7 +14,7 @@
 namespace xgrad {
 
 /// Whether optimizers apply weight decay to a parameter. Layers turn it off for biases, norms,
-/// embeddings, positions and class tokens, for which 0 is no simpler a value.
+/// embeddings, positions and class tokens, because 0 is not a simpler value for them.
 enum class WeightDecay { on, off };
 
 /// A trainable tensor and its name.
@@ -93,10 +93,10 @@ class Parameters {
   std::vector<Parameter<T>> list_;
 };
 
-/// Lets linear() and linear_gelu() keep copies of these weights, which no longer change, in the
-/// order in which products read them. A forward pass of few rows is then faster, to the same bits.
-/// The first product that reads a weight makes its copy, which takes as much memory, and
-/// mutable_value() drops it. Any number of threads may compute with the weights.
+/// Lets linear() and linear_gelu() keep copies of these weights in the order in which products read
+/// them; use it for weights that no longer change. A forward pass of few rows is then faster, with
+/// the same bits. The first product that reads a weight makes its copy, which takes as much memory
+/// as the weight, and mutable_value() drops it. Any number of threads may compute with the weights.
 template <class T>
 void pack_weights(const Parameters<T>& parameters);
 

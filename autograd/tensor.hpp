@@ -30,8 +30,8 @@
 
 namespace xt::detail {
 
-/// In C++20, xtensor before 0.25 takes the shape of an array of any rank for that of one of rank 4,
-/// and gives wrong numbers wherever it makes an array of its own, as in xt::eval() and xt::pad().
+/// In C++20, xtensor before 0.25 treats the shape of an array of any rank as one of rank 4, and
+/// computes wrong numbers wherever it makes an array of its own, as in xt::eval() and xt::pad().
 template <>
 struct xtype_for_shape<xarray<float>::shape_type> {
   template <class T, layout_type L>
@@ -113,8 +113,8 @@ std::string index_text(const Shape& shape, std::size_t flat);
 /// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
 bool is_finite_bits(double x);
 
-/// Prints the elements as xtensor does: {{1., 2.}, {3., 4.}}, with the edges alone of a tensor of
-/// more than 1,000. Obeys xt::print_options.
+/// Prints the elements as xtensor does: {{1., 2.}, {3., 4.}}; of a tensor with more than 1,000,
+/// only the edges. Obeys xt::print_options.
 template <class T>
 std::ostream& operator<<(std::ostream& out, const Tensor<T>& x);
 

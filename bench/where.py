@@ -27,7 +27,7 @@ PARTS = {  # first words of the profile's rows
 }
 # name, calls, milliseconds, per cent; of products GFLOP/s and its share of a large one's; GB/s and its share of a large copy's.
 ROW = re.compile(r"(?m)^(\S.*?)((?: +[\d.]+){3,7})$")
-STEP = re.compile(r"a step: ([\d.]+) ms, ([\d.]+) % of it explained")
+STEP = re.compile(r"a step: ([\d.]+) ms, ([\d.]+) % of it in ops")
 LIMIT = re.compile(r"this machine: ([\d.]+) GFLOP/s")
 
 

@@ -1,6 +1,6 @@
-// The subcommands of `xgrad`, and what they have in common. Each has one function, beside the code
-// that it runs, which returns its name, help and options. The parser, the manual page and the
-// completion use nothing else.
+// The subcommands of `xgrad`, and the parts that they share. Each subcommand has one function, next
+// to the code that it runs. The function returns its name, help and options; the parser, the manual
+// page and the completion use nothing else.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct Command {
   std::vector<Option> options;
   std::function<int()> run;   ///< owns the targets of the options; returns the exit code
   bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
-  std::string heading = {};   ///< of the commands among which all_commands() lists it
+  std::string heading = {};   ///< heading above it in `xgrad --help`
 };
 
 /// The arguments of a command that reads a config.

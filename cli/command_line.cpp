@@ -47,7 +47,7 @@ namespace commands {
 
 namespace {
 
-// CLI11 reads nothing as 0, and -1 as 2^64 - 1.
+// CLI11 reads an empty text as 0, and -1 as 2^64 - 1.
 template <class T>
 std::string flaw_of_number(const std::string& text) {
   T number = 0;
@@ -281,7 +281,7 @@ int run_and_report(int argc, char** argv) {
     std::fputs("xgrad: out of memory\n", stderr);
     return 8;
   } catch (const std::exception& error) {
-    // Other commands are ended by the signal here, as quietly.
+    // The signal SIGPIPE ends most other programs here, also without a message.
     if (exit_code(error) == 6 && reader_left()) return 128 + SIGPIPE;
     return print_and_code("xgrad", error);
   }
@@ -314,15 +314,15 @@ int take_part(StartedRanks& ranks) {
 }
 
 // If a standard stream is closed, the next opened file would get its descriptor, and output would
-// be written into that file. So opens /dev/null in its place, in the wrong direction: reading and
-// writing still fail with the same errors.
+// be written into that file. This opens /dev/null in its place, in the wrong direction, so that
+// reading and writing still fail with the same errors.
 void hold_closed_streams() {
   for (const int stream : {0, 1, 2}) {
     if (::fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
   }
 }
 
-// Data sets are read from mapped files. The kernel tells by SIGBUS when it cannot read one.
+// Data sets are read from mapped files. If the kernel cannot read a mapped file, it sends SIGBUS.
 void end_by_bus_error(int) {
   constexpr std::string_view kMessage =
       "xgrad: a mapped file can no longer be read: its disk has failed, or the file became "

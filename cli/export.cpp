@@ -129,7 +129,7 @@ std::string add_checker(const Config& config, const TaskShape& shape, std::vecto
   if (unknown.empty()) files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
   return unknown.empty()
              ? ""
-             : fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+             : fmt::format("no checker, because it does not support {}", fmt::join(unknown, ", "));
 }
 
 // The files of an export. The note says why one is missing, or how to build the model.

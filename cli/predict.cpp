@@ -37,9 +37,9 @@ class ReadyLines {
   explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
 
   // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
-  // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
-  // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
-  // of that line, which may be endless, is dropped. Throws IoError when reading fails.
+  // input. Removes line ends, \n or \r\n; the last line may lack one. A line may be endless: if it
+  // exceeds kMostText bytes, returns its start, itself above kMostText, as soon as that is read,
+  // and drops the rest. Throws IoError when reading fails.
   std::vector<std::string> next(std::size_t most) {
     std::vector<std::string> lines;
     while (lines.size() < most && (lines.empty() || !rest_)) {
@@ -194,7 +194,7 @@ int predict(const PredictArguments& a) {
                number - bad_lines);
   }
   if (bad_lines > 1) {
-    fmt::print(stderr, "{} of {} lines are no inputs; the first:\n", bad_lines, number);
+    fmt::print(stderr, "{} of {} lines are not valid inputs; the first:\n", bad_lines, number);
   }
   if (bad) throw *bad;
   return 0;
@@ -215,7 +215,7 @@ Command predict_command() {
         "compare hypotheses by log-probability / length^A; default: by probability",
         &a->length_penalty, Rules{.positive = true, .needs = {"--beam"}, .value = "A"}},
        {"--keep-going",
-        "answer a line that is no input with an error, and go on; the exit code is 3 at the end",
+        "answer an invalid line with an error and continue; the exit code at the end is 3",
         &a->keep_going},
        {"--logits", "print logits instead of labels", &a->logits, Rules{.excludes = {"--format"}}},
        {"--precision", "the arithmetic, as in train.precision; default: that of the run",
@@ -235,12 +235,12 @@ Command generate_command() {
       "generate", "Continue a text with a trained language model",
       {{"run", kRun, &a->run, kRequired},
        {"--text",
-        "the beginning of the text, of which the model reads the last task.max_length tokens; "
-        "default: the model begins it",
+        "the beginning of the text; the model reads its last task.max_length tokens; default: "
+        "empty",
         &a->text},
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
        {"--seed", "seed of the random choices", &a->seed},
-       {"--length", "most tokens to add; a text may end before", &a->length,
+       {"--length", "maximum number of tokens to add; the text may end earlier", &a->length,
         Rules{.range = {{1, 1000000000}}}},
        last_option(*a)},
       [a] {

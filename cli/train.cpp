@@ -99,8 +99,8 @@ std::vector<Job> read_jobs(const CheckArguments& arguments) {
   return jobs;
 }
 
-// Trains the config with each seed. Returns the signal that stopped it, or 0. Judges no time that
-// others, which train meanwhile, make longer.
+// Trains the config with each seed. Returns the signal that stopped it, or 0. Does not judge the
+// training time if other runs train at the same time.
 int train_each(const Job& job, const CheckArguments& a, ConfigResult& result) {
   result.baseline = measure_baseline(*make_task(job.configs[0]));
   for (const Config& config : job.configs) {
@@ -118,8 +118,9 @@ int train_each(const Job& job, const CheckArguments& a, ConfigResult& result) {
   return 0;
 }
 
-// Writes the table of results to a file. Called at first without results: keeps what the file has
-// then, and throws if it cannot be written, or is no such table, before a config trains for hours.
+// Writes the table of results to a file. The first call has no results. It keeps the contents of
+// the file, and throws if the file cannot be written or is not such a table, before a config trains
+// for hours.
 void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
   if (path.empty()) return;
   constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
@@ -135,7 +136,7 @@ void write_table(const std::string& path, const std::vector<ConfigResult>& resul
   publish_over(folder, name, table);
 }
 
-// The words for a process that checks one of the configs alone.
+// The command line of a process that checks one of the configs alone.
 std::vector<std::string> words_for(const CheckArguments& a, const std::string& config,
                                    const std::string& table) {
   const std::size_t cores = std::size_t(threads()) / std::min(a.jobs, a.configs.size());
@@ -157,7 +158,7 @@ ConfigResult show_check(const std::string& config, const std::string& log, const
   if (std::filesystem::exists(table)) result.cells = parse_row(read_file(table));
   if (result.cells.empty()) result.failure = fmt::format("exit code {}", code);
   std::string said = read_file(log);
-  // It says its results, this table of one row, and what went wrong.
+  // The log holds its results, then this table of one row, then its errors.
   const std::string shown = "\n" + results_text({result});
   if (const std::size_t at = said.rfind(shown); at != said.npos) {
     fmt::print("{}", said.substr(0, at));
@@ -266,7 +267,8 @@ Command check_command() {
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
        {"--seeds", "train each with this many seeds; show the means", &a->seeds,
         Rules{.range = {{1, kMostSeeds}}}},
-       {"--jobs", "train so many configs at a time, which share the cores; judges no seconds",
+       {"--jobs",
+        "number of configs to train in parallel; if above 1, expect.seconds is not judged",
         &a->jobs, kPositive},
        {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},

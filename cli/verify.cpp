@@ -1,5 +1,5 @@
 // The commands verify, verify-resume, gradcheck, replay and diff, which check files, gradients and
-// runs that go on after a kill.
+// runs that resume after a kill.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -56,7 +56,7 @@ int verify_checkpoint(const std::string& file) {
   return why.empty() ? 0 : bad;
 }
 
-// Prints the first line of the metrics up to that step that is no row. Returns the exit code.
+// Prints the first line of the metrics up to that step that is not a row. Returns the exit code.
 int verify_metrics(const Folder& run, std::uint64_t step) {
   const std::string name = "metrics.jsonl";
   if (!run.holds(name)) return 0;
@@ -78,7 +78,7 @@ int verify_certificate(const Folder& run) {
     return 0;
   } catch (const CheckpointError& error) {
     const std::string why = error.what();
-    fmt::print("{}; write it anew with `xgrad gradcheck {}`\n",
+    fmt::print("{}; write a new one with `xgrad gradcheck {}`\n",
                why.starts_with(file) ? why : file + " " + why, run.path());
     return kDamaged;
   }
@@ -177,8 +177,8 @@ int run(const char* part, const std::string& directory, std::size_t ranks, std::
   return wait_for(start(words), signals);
 }
 
-// The same in the process that run() starts. Resumes with the config in the directory, as it stands
-// there now.
+// The part of run() in the process that it starts. Resumes with the config that is in the directory
+// at that time.
 int take_part(const std::string& part, const Config& config, const ResumeArguments& arguments) {
   const SessionOptions options{arguments.quiet, arguments.at};
   Outcome outcome;

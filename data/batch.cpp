@@ -90,7 +90,7 @@ static void check_generated(const Example& example, const TaskShape& shape) {
   const std::size_t at =
       first(example.targets, [end](std::int32_t target) { return target == end; });
   check<DataError>(at + 1 == count, "class ", end,
-                   " ends an output: it must be the last target, and only that");
+                   " ends an output: it must be the last target and must not occur before");
 }
 
 /// Stacks one list per row, each followed by `padding`.
@@ -165,7 +165,7 @@ static void stack_values(const std::vector<Example>& examples, const Shape& shap
   batch.valid = partial(std::move(valid));
 }
 
-// The rows of x, and of its next `axes` axes the first `length` elements.
+// Copies some rows of x, and only the first `length` elements along each of the next `axes` axes.
 template <class T>
 static Tensor<T> corner(const Tensor<T>& x, const Range& rows, std::size_t axes,
                         std::size_t length) {
@@ -186,7 +186,7 @@ static Tensor<T> corner(const Tensor<T>& x, const Range& rows, std::size_t axes,
   return result;
 }
 
-// One more than the last place of a row that satisfies `used`, for the row with most.
+// The length of the longest row, where a row ends after its last element that satisfies `used`.
 template <class T, class Used>
 static std::size_t longest(const Tensor<T>& x, const Range& rows, const Used& used) {
   const std::size_t width = x.shape()[1];

@@ -1,5 +1,5 @@
 // Batches: several examples stacked into tensors and padded to the longest. Shards: consecutive
-// parts of a batch, which several processes can share out among them.
+// parts of a batch, which several processes can divide among themselves.
 #pragma once
 
 #include <memory>
@@ -45,9 +45,9 @@ struct Shard {
   std::size_t count = 1;  ///< number of shards; 1: the shard is the whole
 };
 
-/// The batch of the examples share(batch.size, shard.index, shard.count), padded to the longest of
-/// them: as collate() makes it of these examples. `output` is the kind of output of their task.
-/// Requires: there are such examples.
+/// Returns a shard of a batch: its examples share(batch.size, shard.index, shard.count), padded to
+/// the longest of them. It is equal to collate() of these examples. `output` is the kind of output
+/// of their task. Requires: the shard has examples.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 
 /// The number of batches that have examples in a shard.

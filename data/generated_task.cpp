@@ -69,7 +69,7 @@ class GeneratedTask final : public Task {
   std::vector<Rule> rules() const override {
     std::vector<Rule> rules = task_->rules();
     if (rules.empty() || !Conversion(task_->shape()).converts) return rules;
-    // The rules are told where an output ends, so of each example they get one more class right.
+    // The rules know where an output ends, so they get one more class right in each example.
     const auto test = dataset(Split::test);
     std::size_t classes = 0;
     for (std::size_t i = 0; i < test->size(); ++i) classes += test->get(0, i).targets.size();

@@ -18,10 +18,10 @@ struct LoaderState {
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-/// A limit of the length of examples that grows: longer ones are passed over.
+/// A growing limit on the length of examples: longer ones are passed over.
 ///
-/// The limit of batch b, from 0, follows from t = b - b mod group, so that all batches of a step
-/// have one:
+/// For batch b, counted from 0, with t = b - b mod group, so that all batches of a step have the
+/// same limit:
 ///
 ///     limit = first + floor((longest - first) min(1, t / batches))
 ///

@@ -36,17 +36,17 @@ OptionSpec file_option(const char* name, const char* help, const char* fallback 
 /// Option values by name. After complete(), it holds every key of its table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// The value of a key. Throws ConfigError when the key is missing or has another type.
+/// The integer of a key. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
-/// The same for an integer that is not negative.
+/// get_int() for an integer that is not negative.
 inline std::size_t get_size(const Options& options, const std::string& name) {
   return std::size_t(get_int(options, name));
 }
-/// The same for a number, also an integer.
+/// The number of a key, which may be an integer. Throws as get_int().
 double get_double(const Options& options, const std::string& name);
-/// The same for true or false.
+/// The true or false of a key. Throws as get_int().
 bool get_bool(const Options& options, const std::string& name);
-/// The same for text.
+/// The text of a key. Throws as get_int().
 const std::string& get_string(const Options& options, const std::string& name);
 
 /// The defaults of all keys of a table.
@@ -70,7 +70,7 @@ const char* type_name(const OptionValue& value);
 /// value of the type is allowed.
 std::string range(const OptionSpec& spec);
 
-/// The same, for tables: "true, false" for a boolean, and the type if any value is allowed.
+/// range() for tables: "true, false" for a boolean, and the type if any value is allowed.
 std::string allowed_values(const OptionSpec& spec);
 
 /// Says what is wrong with a value ("is 0, must be from 1 to 64"); empty if it is valid.

@@ -46,10 +46,10 @@ Batch PrefetchLoader::next() {
 }
 
 void PrefetchLoader::restore(LoaderState state) {
-  thread_ = {};  // ends it; the next next() starts another
+  thread_ = {};  // ends the thread; the next call of next() starts another
   made_.clear();
   loader_.restore(state_);
-  loader_.restore(state);  // if this throws, next() goes on from state_
+  loader_.restore(state);  // if this throws, next() continues from state_
   state_ = state;
 }
 

@@ -11,8 +11,8 @@
 
 namespace xgrad {
 
-// Names the machine, and the files at the paths: equal where processes find the same. Empty if that
-// cannot be told.
+// A text that identifies the machine and the files at these paths. It is equal in processes that
+// find the same files, and empty if that is unknown.
 static std::string place_of(const std::vector<std::string>& files) {
   std::string place;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), place);

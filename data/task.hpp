@@ -122,11 +122,12 @@ struct Readers {
   std::function<std::vector<std::string>(const std::string& own)> tell;
 };
 
-/// Calls `read` in the first process of each machine if there are others on it that find the same
-/// files at these paths, and then `use` in the others, with what it returned. Returns whether it
-/// called `use` here. Called by all processes.
+/// Lets processes read data once per machine. On each machine with several processes that find the
+/// same files at these paths, calls `read` in the first of them, and then `use` in the others, with
+/// the text that `read` returned. Returns whether it called `use` in this process. All processes
+/// must call this function.
 ///
-/// Throws what `read` throws, and DataError with its message in the other processes of the machine.
+/// Throws what `read` throws, and in the other processes of the machine DataError with its message.
 /// If `use` throws IoError, for example because processes are not allowed to share files, returns
 /// false.
 bool read_once(const Readers& readers, const std::vector<std::string>& files,
@@ -142,13 +143,13 @@ class Task {
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
   /// from those that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
-  /// The training examples with the tokens that dataset() replaces by kUnknown, for rules that
-  /// count.
+  /// The training examples with their original tokens, before dataset() replaces some by kUnknown,
+  /// for rules that count.
   virtual std::unique_ptr<Dataset> whole_training_set() const { return dataset(Split::train); }
   /// Parses a line of input for `xgrad predict`, such as tokens separated by spaces. Adds the right
   /// answer as targets if the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
-  /// The text of a token, as it stands in the text that `xgrad generate` prints.
+  /// The text of a token, as `xgrad generate` prints it.
   virtual std::string token_text(std::int32_t id) const;
   /// Baseline rules of this task. Measuring them may take seconds. Throws DataError.
   virtual std::vector<Rule> rules() const { return {}; }
@@ -163,7 +164,7 @@ class Task {
   /// machine if the task can. Called by all processes, before other functions that read. Returns
   /// whether this process uses the copy of another one. Throws as dataset().
   virtual bool read_once(const Readers& /*readers*/) { return false; }
-  /// The ceiling on a split; empty if unknown or perfect.
+  /// The ceiling on a split; empty if it is unknown, or if the input determines the answer.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
   /// The ceiling on the test split for models that see each token alone, without its position.
   virtual std::optional<Ceiling> token_ceiling() const { return std::nullopt; }
@@ -172,10 +173,10 @@ class Task {
 /// The name of a token that keeps the place of an output, as in "0 7 + 3 5 = _ _ _".
 inline constexpr const char* kSlot = "_";
 
-/// A task with the inputs of `task`, whose output is the classes of its targets, in the order of
-/// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
-/// they do not tell the length of the output. It knows no ceilings, and its rules also know where
-/// an output ends. A task without a class for each token is passed on as it is.
+/// A task with the inputs of `task`. Its output is the classes of the targets of `task`, in the
+/// order of the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so
+/// that they do not tell the length of the output. It knows no ceilings, and its rules also know
+/// where an output ends. A task without a class for each token is returned unchanged.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.
@@ -188,7 +189,7 @@ struct TaskEntry {
   /// throws ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
-  /// What theory says about encoders on this task: a label, a colon and the reason. The labels are
+  /// The theory of encoders on this task: a label, a colon and the reason. The labels are
   /// "solvable" (by one layer without positions), "needs positions", "needs depth" (several
   /// layers), "needs positions and depth", "not learnable" (training does not find a solution for
   /// all lengths) and "open" (no theorem is known).

@@ -8,9 +8,10 @@
 
 namespace xgrad {
 
-/// While an instance is alive, work on this thread calls `watch` with what it works on, how much is
-/// done, and the whole: bytes while a file is read, after each MiB and at its end, and rows while a
-/// rule is fitted and measured, after each. An exception from `watch` ends the work.
+/// While an instance is alive, work on this thread calls `watch` with the name of the work, the
+/// amount done and the total. While a file is read, they count bytes, after each MiB and at its
+/// end. While a rule is fitted and measured, they count rows, after each row. An exception from
+/// `watch` ends the work.
 class WatchProgress {
  public:
   /// Callback for progress.

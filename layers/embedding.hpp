@@ -10,10 +10,10 @@
 namespace xgrad {
 
 /// Cuts images into patches of P x P pixels: x (B, H, W, C) -> (B, (H/P)(W/P), P P C). Patches are
-/// in row-major order, and so are the pixels of a patch. With `overlap` = O, a patch has O
-/// pixels more on each side, zeros beyond the image: S = P + 2 O, (B, (H/P)(W/P), S S C). These are
-/// the inputs of a convolution with kernel S, stride P and padding O. Throws ShapeError when P does
-/// not divide H and W.
+/// in row-major order, and so are the pixels of a patch. With `overlap` = O, a patch has O extra
+/// pixels on each side, which are 0 beyond the image. Its side is then S = P + 2 O and the result
+/// (B, (H/P)(W/P), S S C), the inputs of a convolution with kernel S, stride P and padding O.
+/// Throws ShapeError when P does not divide H and W.
 template <class T>
 Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap = 0);
 
@@ -28,7 +28,7 @@ struct InputOptions {
   bool one_hot = false;        ///< reads token ids through one-hot vectors and a Linear
   std::size_t vector = 0;      ///< F, size of input vectors; 0: the input is an image or token ids
   std::size_t patch = 0;       ///< P, side of a patch in pixels; must divide height and width
-  std::size_t overlap = 0;     ///< O, pixels that a patch has more on each side
+  std::size_t overlap = 0;     ///< O, extra pixels on each side of a patch
   std::size_t height = 0;      ///< height of an image in pixels
   std::size_t width = 0;       ///< width of an image in pixels
   std::size_t channels = 0;    ///< channels of an image
@@ -52,10 +52,11 @@ class InputEmbedding {
   /// Makes its parameters below `scope`.
   InputEmbedding(const Scope<T>& scope, const InputOptions& options);
 
-  /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. Its first token has the
-  /// position `first`. Throws ShapeError when the input is of another kind or too long.
+  /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. The first token of the
+  /// result has the position `first`. Throws ShapeError when the input is of another kind or too
+  /// long.
   Variable<T> operator()(const ModelInput<T>& input, std::size_t first = 0) const;
-  /// The mask of operator()'s result: the input's mask, with a 1 in front for the class token.
+  /// The mask of operator()'s result: the input's mask, preceded by a 1 for the class token.
   SharedMask mask(const SharedMask& mask) const;
   /// The attention mask of operator()'s result, from ModelInput::adjacency. The class token sees
   /// every token, and no other token sees it, so that information flows between neighbours

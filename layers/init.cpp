@@ -64,9 +64,9 @@ Initializer trunc_normal(double std) {
   };
 }
 
-// Gram and Schmidt, who divide by positive lengths: the Q of a decomposition QR in which R has a
-// positive diagonal, which is uniformly distributed for a Gaussian matrix (Mezzadri 2007). Each
-// vector is made orthogonal twice, which is enough to reach rounding errors.
+// The Gram-Schmidt process with positive lengths: the Q of a QR decomposition in which R has a
+// positive diagonal. For a Gaussian matrix, this Q is uniformly distributed (Mezzadri 2007). Each
+// vector is made orthogonal twice, which reduces the error to that of rounding.
 static void orthonormalise(std::span<double> vectors, std::size_t count, std::size_t size) {
   for (std::size_t i = 0; i < count; ++i) {
     double* x = vectors.data() + i * size;

@@ -64,7 +64,7 @@ Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size
     : weight_(
           scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {
   check<ConfigError>(vocabulary > 0, scope.path(),
-                     ": an embedding needs token ids, and the task's inputs are none");
+                     ": an embedding needs token ids, but the task has other inputs");
 }
 
 template <class T>

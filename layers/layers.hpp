@@ -5,9 +5,8 @@
 
 namespace xgrad {
 
-/// y = x W^T + b, where tokens are rows; W is the matrix of y = W x, where tokens are columns.
-/// Parameters weight (out, in) and, unless disabled, bias (out), both initially
-/// U(-1/sqrt(in), 1/sqrt(in)).
+/// y = x W^T + b, for tokens as rows; for tokens as columns this is y = W x + b. Parameters weight
+/// (out, in) and, unless disabled, bias (out), both initially U(-1/sqrt(in), 1/sqrt(in)).
 template <class T>
 class Linear {
  public:
@@ -94,8 +93,8 @@ class Norm {
 template <class T>
 class Embedding {
  public:
-  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty, as that of a
-  /// task whose inputs are no tokens.
+  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty, because the
+  /// task's inputs are not token ids.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).

@@ -33,8 +33,8 @@ class SequenceModel {
   /// and writes an output; the input's tokens for a model that continues its input. Requires: the
   /// model outlives the result; the input need not. Throws ShapeError when the model cannot decode.
   ///
-  /// Models that keep keys and values override this, so that a class costs O(n) after n others,
-  /// with the bits of the default, without_cache().
+  /// Models that keep keys and values override this, so that a class costs O(n) after n others. The
+  /// bits are those of the default, without_cache().
   virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 

@@ -63,11 +63,11 @@ struct Context {
 /// Context::activations. Their names are
 ///
 ///     of a block of an Encoder
-///         residual_before     (B, N, D)       residual stream in front of the block
+///         residual_before     (B, N, D)       residual stream before the block
 ///         residual_middle     (B, N, D)       after the sublayer of self-attention
 ///         residual_cross      (B, N, D)       a decoder's: after that of cross-attention
 ///         mlp_hidden          (B, N, F)       after the activation of the MLP
-///         residual_after      (B, N, D)       behind the block
+///         residual_after      (B, N, D)       after the block
 ///     of a MultiHeadAttention
 ///         queries, keys       (B, N, H d)     as projected, before rotary positions
 ///         values              (B, N, H d_v)   as projected
@@ -83,7 +83,7 @@ struct Context {
 template <class T>
 class ActivationTaker : public ActivationObserver {
  public:
-  /// Returns x, or a value of the same shape with which the forward pass goes on.
+  /// Returns x, or a value of the same shape with which the forward pass continues.
   virtual Variable<T> take(const ActivationPlace& place, const Variable<T>& x) = 0;
 };
 

@@ -20,9 +20,9 @@ namespace xgrad {
 template <class T>
 class AveragedWeights {
  public:
-  /// `kind` starts the names of the averages. Shares the variables of `parameters`; those that
-  /// require no gradient have no average. `part`: the scalars that this object has averages of, as
-  /// one of several processes.
+  /// `kind` is the prefix of the names of the averages. Shares the variables of `parameters`; those
+  /// that require no gradient have no average. `part`: the scalars that this object averages, if
+  /// several processes share the work.
   AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
                   const ModelPart& part = {});
 
@@ -37,7 +37,7 @@ class AveragedWeights {
   /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
-  /// Replaces an average, or the part that this object has, by that of a whole tensor. Throws Error
+  /// Replaces an average by `tensor`, or by the part of it that this object averages. Throws Error
   /// when the name is unknown, ShapeError when the shape is not that of the parameter.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(means_, "average", name, tensor);

@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-/// The sums of squares of the gradients, in double, over blocks of 8192 scalars: those of a part of
-/// the parameters that have a gradient.
+/// The sums of squares of the gradients over blocks of 8192 scalars, in double. Only the scalars of
+/// `part` count, and only if their parameter has a gradient.
 template <class T>
 std::vector<double> sums_of_squares(const Parameters<T>& parameters, const ModelPart& part = {});
 
@@ -39,8 +39,8 @@ void clip_values(const Parameters<T>& parameters, double most, const ModelPart& 
 template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
 
-/// A norm is a spike when it exceeds `factor` times the running mean m of the norms before it, once
-/// there are 20. m is the first norm, then m <- 0.98 m + 0.02 norm.
+/// From the 21st norm on, a norm is a spike when it exceeds `factor` times the running mean m of
+/// the norms before it. m is the first norm, then m <- 0.98 m + 0.02 norm.
 class SpikeGuard {
  public:
   /// The whole state.

@@ -69,8 +69,8 @@ class FlatParameters {
     }
     return blocks;
   }
-  /// Calls body(i, first, n, block) for each tensor that intersects a part, as for_each_run(), in
-  /// parallel over its blocks, which are numbered from 0.
+  /// for_each_run() over a part, in parallel over its blocks. Calls body(i, first, n, block) with
+  /// the number of the block, from 0.
   template <class Body>
   void parallel_runs(const ModelPart& part, const Body& body) const {
     const std::vector<Range> blocks = this->blocks(part);

@@ -72,8 +72,9 @@ struct OptimizerState {
 };
 
 namespace detail {
-/// Replaces the tensor of this name in `state`, or the part of it that is there, by that of a whole
-/// one. Throws Error, which calls it `what`, if there is none, and ShapeError if the shape differs.
+/// Replaces the tensor of this name in `state` by a whole tensor, or by the part of it that `state`
+/// has. Throws Error, with `what` in the message, if there is no such name, and ShapeError if the
+/// shape differs.
 template <class T>
 void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
                const Tensor<T>& tensor);
@@ -131,8 +132,8 @@ class Optimizer {
 
   /// The state tensors, slot by slot, each in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return state_; }
-  /// Replaces a state tensor, or the part that this optimizer has, by that of a whole tensor.
-  /// Throws Error when the name is unknown, ShapeError when the shape is not that of the parameter.
+  /// Replaces a state tensor by `tensor`, or by the part of it that this optimizer has. Throws
+  /// Error when the name is unknown, ShapeError when the shape is not that of the parameter.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(state_, "state tensor of the optimizer", name, tensor);
   }

@@ -110,7 +110,7 @@ def definition(name, comments, template, overloads, structs):
         held.append("keepdims")
         called = f"axis ? {called.replace('axis)', '*axis)', 1)} : {function}({', '.join(values[:-1])})"
         called = f"reduced({longest[0][1]}, axis, keepdims, {called})"
-        doc += "\n\nWith `keepdims`, an axis that is removed stays with the size 1."
+        doc += "\n\nWith `keepdims`, a reduced axis stays with the size 1."
     body = f"returned({called})"
     if template:
         operands = [each.split()[-1] for each in taken if "Operand" in each and "Ids" not in each and "Mask" not in each]

@@ -34,12 +34,12 @@ class Differences {
   Differences(const std::function<Variable<T>()>& f, const Tensor<double>& u, std::size_t levels)
       : f_(f), u_(cast<T>(u)), levels_(levels) {}
 
-  /// The derivative along `moves` by Richardson extrapolation. Until it is within `goal` of
-  /// `expected`, or its estimated error is, halves the step, down to step / 8192, and extrapolates
-  /// also from one and two levels more: where f curves on a short scale, steps that suit fewer
-  /// levels are so short that rounding outweighs what they gain. Returns the derivative nearest to
-  /// `expected`, and as its error that of rounding f, by up to four units in the last place, at its
-  /// steps. Restores the values moved.
+  /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
+  /// 8192, until the derivative is within `goal` of `expected`, or its estimated error is within
+  /// `goal`. Then also extrapolates from one and two more levels: where f curves on a short scale,
+  /// the steps that fewer levels need are so short that the rounding error exceeds the gain.
+  /// Returns the derivative nearest to `expected`. Its error is that of rounding f, by up to four
+  /// units in the last place, at these steps. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;

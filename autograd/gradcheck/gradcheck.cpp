@@ -154,8 +154,8 @@ class Check {
     expect(backward(y, sum), linear, 3, "backward is not linear");
   }
 
-  // Notes a failure of `law` unless actual and expected agree: to the bit if `rounding` is 0, else
-  // within `rounding` times the gradient's tolerance.
+  // Notes a failure of the property `law` unless actual and expected agree: to the bit if
+  // `rounding` is 0, else within `rounding` times the gradient's tolerance.
   template <class Expected>
   void expect(const std::vector<Tensor<double>>& actual, const Expected& expected, Real rounding,
               const char* law) {

@@ -13,8 +13,8 @@
 
 namespace xgrad {
 
-/// The result for one leaf, or for all leaves together, at the place of the worst error, for the
-/// derivatives of <u, f> with a random u, or of f itself if it is a single number.
+/// The result for one leaf, or for all leaves together. Its derivatives are those at the place of
+/// the worst error. They are of <u, f> with a random u, or of f itself if it is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
   std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
@@ -35,11 +35,11 @@ struct GradientRow {
 /// The outcome of check_gradients().
 struct GradientReport {
   std::vector<GradientRow> rows;  ///< one per leaf, then one for all leaves together
-  /// Broken laws of backward(), in words: a gradient that did not arrive, two calls that differ, a
-  /// backward that is not linear, a check that checked nothing. Each names the leaf.
+  /// Properties of backward() that do not hold, in words: a gradient that did not arrive, two calls
+  /// that differ, a backward that is not linear, a check that checked nothing. Each names the leaf.
   std::vector<std::string> failures;
 
-  /// Whether all rows are within their tolerances and no law is broken.
+  /// Whether all rows are within their tolerances and there are no failures.
   bool ok() const;
   /// The row furthest out of its tolerance. Requires: there is a row.
   const GradientRow& worst() const;
@@ -76,7 +76,7 @@ struct GradcheckOptions {
   std::size_t directions = 4;
   bool small_directions = false;  ///< probes directions through the smaller leaves, too
   std::uint64_t seed = 0;         ///< seed of the random entries and directions
-  /// Probes only these, for each leaf the place of a row of an earlier report; empty: as above.
+  /// If given, probes only these places: for each leaf, the place in its row of an earlier report.
   std::map<std::string, std::string> places = {};
 };
 
@@ -85,10 +85,11 @@ struct GradcheckOptions {
 /// differences. With four levels in long double, their error is about 1e-15; with two in double and
 /// a step of 1e-3, about 1e-12 times the sum of |u f|. `reference` may be `problem` itself. The
 /// step shrinks if the extrapolation neither agrees with backward() nor has converged, as near a
-/// kink; the rounding of f is then allowed, too, up to ten times the tolerance. Also checks laws of
-/// backward(): a second call gives the same bits, gradients accumulate, backward of 0 is exactly 0,
-/// backward is linear, and not all gradients are zero. Restores the leaves' values and clears their
-/// gradients. Throws ShapeError when the leaves of the problems differ in name, shape or value.
+/// kink. In that case, the rounding of f adds to the allowed error, up to ten times the tolerance.
+/// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
+/// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the
+/// leaves' values and clears their gradients. Throws ShapeError when the leaves of the problems
+/// differ in name, shape or value.
 template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
                                const GradientProblem<T>& reference,

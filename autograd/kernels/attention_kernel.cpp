@@ -80,9 +80,9 @@ class Kernel {
   struct Piece {
     std::size_t first, keys, offset;
   };
-  // The work space of a thread: scores (pieces, block_rows_, stride_), in backward of one piece;
-  // dropout factors of some rows; in backward also the gradients of the scores, and dY_i . Y_i for
-  // each row of a block; a piece of scores or gradients rounded.
+  // The work space of a thread. Scores (pieces, block_rows_, stride_), in backward of one piece
+  // only; dropout factors of some rows; a piece of scores or gradients, rounded. In backward also
+  // the gradients of the scores, and dY_i . Y_i for each row of a block.
   struct Scratch {
     T *scores, *factors, *dscores, *means;
     Bf16* operand;
@@ -142,8 +142,8 @@ class Kernel {
     return {scratch.operand, stride_, transpose};
   }
 
-  // A tensor of `shape` with elements as x has them. Calls copy(its part, the first token) for each
-  // head of all samples, in parallel.
+  // A tensor of `shape` with elements of the type in x. Calls copy(its part, the first token) for
+  // each head of all samples, in parallel.
   template <class Copy>
   Operand<T> copied(const InputTokens<T>& x, const Shape& shape, const Copy& copy) const {
     const auto copied_as = [&]<class E>(E) {
@@ -161,8 +161,8 @@ class Kernel {
   }
 
   // Copies keys or values, transposed and cut into pieces of keys per head: (batch heads, pieces,
-  // width stride_). Only if several blocks of queries multiply by them, which saves packing them
-  // for each block.
+  // width stride_). Does so only if several blocks of queries multiply by them, because one copy
+  // then saves packing them for each block.
   void transpose_heads(const InputTokens<T>& x, Operand<T>& to) const {
     if (p_.queries <= block_rows_) return;
     const std::size_t size = x.width * stride_;
@@ -281,7 +281,7 @@ class Kernel {
     }
   }
 
-  // dY_n . Y_n; 0 without the result.
+  // dY_n . Y_n; 0 if the result was not kept.
   T mean(const Block& at, std::size_t n, const InputTokens<T>& y, const InputTokens<T>& dy) const {
     if (!y.data) return T(0);
     const Elements<T> a = dy.head(at.b, at.h) + n * dy.row, b = y.head(at.b, at.h) + n * y.row;
@@ -323,9 +323,9 @@ class Kernel {
 
   // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
   // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
-  // the mean. This error is the mean of ds - mean, weighted by p, and is subtracted too; not with
-  // several pieces, where it would need the differences of all pieces at once. Without a saved
-  // result the mean counts as 0, and the error is the mean itself.
+  // the mean. This error is the mean of ds - mean, weighted by p, and is subtracted too. With
+  // several pieces it is not, because it would need the differences of all pieces at once. If the
+  // result was not kept, the mean passed on is 0, and the error computed here is the mean itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;

@@ -12,8 +12,8 @@
 
 namespace xgrad::detail {
 
-/// Rows of 4,096 scores would lie whole pages apart, and their first cache lines
-/// would compete for the same few cache sets, which slows products down.
+/// Keys in a piece of scores. Rows of 4,096 scores would lie whole pages apart, so that their first
+/// cache lines would compete for the same few cache sets, which slows products down.
 inline constexpr std::size_t kPieceKeys = 240;
 
 constexpr std::size_t pieces_of(std::size_t keys) {

@@ -14,9 +14,9 @@ struct Bf16 {
   std::uint16_t bits;  ///< sign, exponent, fraction, from the highest bit down
 
   Bf16() = default;
-  /// Rounds x to the nearest bfloat16; of two as near, to the one with an even last bit.
-  /// Subnormals are kept. A float beyond the largest bfloat16 by half a unit in its last place or
-  /// more becomes infinity. NaN becomes a quiet NaN of its sign.
+  /// Rounds x to the nearest bfloat16; in a tie, to the one whose last bit is 0. Subnormals are
+  /// kept. A float beyond the largest bfloat16 by half a unit in its last place or more becomes
+  /// infinity. NaN becomes a quiet NaN of its sign.
   explicit Bf16(float x) {
     const auto u = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t nearest = u + 0x7fff + (u >> 16 & 1);

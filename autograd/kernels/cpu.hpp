@@ -12,8 +12,8 @@ enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 
 /// The class that matrix products use: avx2 on processors with AVX2 and FMA (x86-64-v3), avx512
 /// with AVX-512 F, BW, CD, DQ and VL (x86-64-v4), avx512_bf16 if it also has AVX512_BF16, amx if it
-/// also has AMX_TILE and AMX_BF16 and Linux lets the process use them, else baseline. Processors of
-/// Intel skip avx512_bf16, because its instruction is slower there than avx512 in float32. The
+/// also has AMX_TILE and AMX_BF16 and Linux lets the process use them, else baseline. Intel
+/// processors skip avx512_bf16, because its instruction is slower there than avx512 in float32. The
 /// environment variable XGRAD_CPU (the name of a class; empty counts as unset) selects any class
 /// that the processor has, so that tests can run all of them. Throws ConfigError when XGRAD_CPU has
 /// another value, names a class that the processor lacks, or is amx and the system does not let the
@@ -26,10 +26,10 @@ Cpu compiled_cpu();
 /// The name of a class: baseline (neon on ARM64), avx2, avx512, avx512_bf16 or amx.
 const char* cpu_name(Cpu cpu);
 
-/// The name of the arithmetic that this process computes in: results have the same bits wherever
-/// it is the same, whatever the processor, compiler and C library. It is fma-1 on processors with
-/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. Where AMX computes
-/// `bf16_products`, it is amx-1. The number changes with xgrad's own formulas.
+/// The name of the arithmetic that this process computes in. Results have the same bits if it is
+/// the same, on any processor and with any compiler and C library. It is fma-1 on processors with
+/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. If AMX computes
+/// `bf16_products`, it is amx-1. The number at its end grows when xgrad's own formulas change.
 const char* arithmetic(bool bf16_products);
 
 namespace detail {

@@ -27,9 +27,9 @@ void* scratch() {
   return space.get();
 }
 
-// The four dot products of two rows, whose elements are `next_a` apart, with two columns: an
-// addition waits for the one before it in its sum, so four sums at a time are faster. As a function
-// of its own it has the few registers of long double for itself.
+// The four dot products of two rows, whose elements are `next_a` apart, with two columns. An
+// addition waits for the one before it in its sum, so four sums at a time are faster. In a separate
+// function, the product has the few registers of long double for itself.
 template <class T>
 [[gnu::noinline]] std::array<T, 4> dot_products(std::size_t k, const T* upper, const T* lower,
                                                 std::size_t next_a, const T* left, const T* right,

@@ -17,7 +17,7 @@ class Elements {
   Elements(const T* first) : first_(first) {}
   Elements(const Bf16* first) : first_(first), is_bf16_(true) {}
 
-  /// Whether there are any.
+  /// Whether there are elements.
   explicit operator bool() const { return first_ != nullptr; }
   /// Whether they are of Bf16.
   bool is_bf16() const { return is_bf16_; }
@@ -90,7 +90,7 @@ class PackedMatrix {
                             U beta, U* c, std::size_t ldc);
 
   std::size_t n_, k_;
-  Tensor<T> blocks_;  // of one group of columns behind the other
+  Tensor<T> blocks_;  // of one group of columns after the other
 };
 
 /// parallel_gemm() with a packed B of the same type of elements as A, to the same bits.

@@ -21,7 +21,7 @@ namespace detail {
 
 namespace {
 
-// A result, and its copy as long as an op keeps it.
+// A result, and its rounded copy, which lives as long as an op keeps it.
 struct Copy {
   std::weak_ptr<const Tensor<float>> of;
   std::weak_ptr<const Tensor<Bf16>> copy;

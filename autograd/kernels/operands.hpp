@@ -80,8 +80,8 @@ struct PackedCopies {
   std::atomic<const PackedMatrix<T>*> of_type[2] = {};
 };
 
-/// The packed copy of a weight (out, in), for x weight^T; null unless it is one of pack_weights()
-/// with the shape that it had there.
+/// The packed copy of a weight (out, in), for x weight^T; null unless pack_weights() was called for
+/// it and its shape is still the same.
 template <class T>
 const PackedMatrix<T>* packed_copy(const Tensor<T>& weight, bool bf16) {
   const auto& copies = static_cast<const Versioned<T>&>(weight).packed;

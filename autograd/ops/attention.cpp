@@ -75,7 +75,7 @@ struct Attention final : Op<T> {
       const Shape& shape = dx.shape(input(i));
       if (i == input(i)) target = dx.target(i);
       *all[i] = {tokens(target.data(), shape, i), target.beta()};
-      // Three that are one Variable add to one buffer.
+      // If q, k and v are the same Variable, their gradients add to one buffer.
       for (std::size_t j = 0; j < i && !packed; ++j) {
         if (all[j]->data != target.data() || all[j]->beta != T(0)) continue;
         std::fill_n(target.data(), size_of(shape), T(0));

@@ -122,7 +122,8 @@ struct RowNorm final : Op<T> {
       const T a = detail::sum_terms<T>(n, slope) / T(n), b = detail::dot(g, xhat, n) / T(n);
       target.add(row * n, n, [=](std::size_t i) { return r * (g[i] - a - xhat[i] * b); });
     } else {
-      // The same loop whether or not dx is wanted: it decides the last bits of dweight.
+      // Runs the same loop whether or not dx is wanted, because the loop decides the last bits of
+      // dweight.
       const auto slope = [=](std::size_t i) {
         const T term = dy[i] * (in[i] * r);
         sums[i] += term;

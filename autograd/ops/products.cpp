@@ -22,8 +22,9 @@ using detail::Operand;
 // bits must not depend on the number of threads.
 constexpr std::size_t kRows = 64;
 
-// Up to here, a product reads its weight's packed copy, if there is one; beyond, packing takes
-// little beside the product, whose blocks are wider than those of the copy.
+// Up to this many rows, a product reads the packed copy of its weight, if there is one. For more
+// rows, packing costs little compared with the product, whose blocks are wider than those of the
+// copy.
 constexpr std::size_t kFewRows = 256;
 
 // The sizes of y (rows, out) = x (rows, in) weight^T (out, in) + bias (out).

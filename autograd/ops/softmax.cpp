@@ -51,7 +51,7 @@ struct Softmax {
     for (std::size_t i = 0; i < n; ++i) y[i] *= scale;
   }
 
-  // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - mean) with mean = sum_j dy_j y_j. Where one
+  // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - mean) with mean = sum_j dy_j y_j. If one
   // y_i is nearly 1, dy_i - mean cancels and leaves the rounding error of the mean. That error is
   // the weighted mean of the differences, so it is subtracted too.
   static void backward(const T* y, std::size_t n, T* d) {

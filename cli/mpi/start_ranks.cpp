@@ -98,7 +98,7 @@ class MpiRanks final : public StartedRanks {
   void end_all(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
 
  private:
-  // MPI reads the counts until the end.
+  // MPI reads the counts until the exchange ends.
   struct Exchange final : Transfer {
     Exchange(MpiRanks& ranks, const std::vector<Range>& to_rank,
              const std::vector<Range>& from_rank, std::size_t width)
@@ -110,8 +110,8 @@ class MpiRanks final : public StartedRanks {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // The watcher's calls and those of the other thread exclude each other, so MPI need not be safe
-  // for threads. Sleeps if it takes long, as other ranks may need the core.
+  // A mutex keeps the calls of the watcher and those of the other thread apart, so MPI need not be
+  // thread-safe. Sleeps during a long wait, because other ranks may need the core.
   void finish(MPI_Request& request) {
     int complete = 0;
     for (std::size_t tries = 0; complete == 0; ++tries) {
@@ -122,8 +122,8 @@ class MpiRanks final : public StartedRanks {
     }
   }
 
-  // Each rank sends a byte to the next one again and again. The time is counted in tries of this
-  // rank, so that a machine that sleeps does not find that others did.
+  // Each rank sends a byte to the next one again and again. Time is counted in tries of this rank,
+  // so that a machine that was suspended does not conclude that the other ranks were.
   void listen(double timeout) {
     constexpr int kTries = 20;
     const int previous = (rank_ + size_ - 1) % size_, next = (rank_ + 1) % size_;

@@ -19,8 +19,8 @@ using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
 
 /// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
-/// is most frequent with them in the training examples. If they were not seen there, it tries fewer
-/// of them. Requires: a class for each token.
+/// is most frequent with this window in the training examples. If the window does not occur there,
+/// the rule tries smaller ones. Requires: a class for each token.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 

@@ -17,12 +17,12 @@ namespace xgrad {
 struct GramLimits {
   /// Occurrences of n-grams; each counts once per answer of its example.
   std::size_t counted = std::size_t(1) << 24;
-  /// Distinct n-grams, and distinct pairs of an n-gram and what it is counted with, each up to this
-  /// limit. At the default limit they take about 200 MB together.
+  /// Limit of the number of distinct n-grams, and of distinct pairs of an n-gram and a class or
+  /// token. At the default limit both together take about 200 MB.
   std::size_t different = std::size_t(1) << 22;
 };
 
-/// n-grams by number, and how often each was counted with what, such as a class.
+/// Numbers n-grams, and counts how often each occurs with a class or with the token after it.
 class GramCounts {
  public:
   /// How often an n-gram was counted with `with`.
@@ -30,18 +30,18 @@ class GramCounts {
     std::uint32_t with = 0;   ///< a class or token
     std::uint32_t count = 0;  ///< occurrences
   };
-  /// The number of no n-gram.
+  /// Stands for "no n-gram"; never the number of one.
   static constexpr std::uint32_t kNone = Index<std::uint64_t>::kNone;
 
   /// Nothing is counted beyond the limits.
   explicit GramCounts(GramLimits limits) : limits_(limits) {}
 
-  /// The number of the n-gram `gram` with one more token, or kNone. An n-gram of one token is the
-  /// token after kNone.
+  /// The number of the n-gram `gram` with one more token, or kNone. For an n-gram of one token,
+  /// `gram` is kNone.
   std::uint32_t find(std::uint32_t gram, std::int32_t token) const {
     return grams_.find(key(gram, std::uint32_t(token)));
   }
-  /// The same; adds it.
+  /// The same, but adds the n-gram if it is new.
   std::uint32_t add(std::uint32_t gram, std::int32_t token) {
     return grams_.add(key(gram, std::uint32_t(token)));
   }
@@ -139,7 +139,7 @@ class NGram {
   void interpolate(std::uint32_t context, std::vector<double>& p) const;
 
   std::size_t classes_, longest_, rows_ = 0;
-  // Contexts, without their first tokens shorter ones, and the tokens that follow each.
+  // The contexts and the tokens that follow each.
   GramCounts contexts_;
 };
 

@@ -1,4 +1,5 @@
-// Random processes whose best guesses are known: Markov chains, and autoregressive signals.
+// Random processes whose best possible predictions are known: Markov chains and autoregressive
+// signals.
 #pragma once
 
 #include <xgrad/data/synthetic/synthetic.hpp>

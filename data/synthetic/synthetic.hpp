@@ -30,7 +30,8 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  /// Sizes of inputs and outputs. Where all tokens or classes have names, these give the number.
+  /// Sizes of inputs and outputs. If all tokens or classes have names, their number is that of the
+  /// names.
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
@@ -39,12 +40,12 @@ struct Synthetic {
   /// Adds the tokens named kSlot to an input of `xgrad predict` that has none; empty: the task has
   /// no slots.
   std::function<Tokens(Tokens ids)> with_slots = {};
-  /// All possible inputs, if they are few enough to list: each split then has its own ones once.
+  /// All possible inputs, if they are few enough to list. Each then occurs once, in one split.
   std::vector<Tokens> inputs = {};
   /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores
   /// targets.
   std::function<Best(const Example& input)> best = {};
-  /// The same for models that see each token alone, without its position.
+  /// Returns the best score of a model that sees each token alone, without its position.
   std::function<Best(const Example& input)> best_alone = {};
   /// Returns the split that an input belongs to; empty: split_of(). Set it for splits that hold out
   /// a kind of inputs.
@@ -60,7 +61,7 @@ using Describe = std::function<void(const Options& options, Synthetic& task)>;
 /// Returns the split that an input belongs to. A hash of the input, independent of the seed, gives
 /// a tenth of all inputs to test, a tenth to validation and the rest to train.
 Split split_of(const Tokens& ids);
-/// The same for any input: hashes its tokens, the bits of its numbers, and its edges.
+/// split_of() for any input: hashes its tokens, the bits of its numbers, and its edges.
 Split split_of(const Example& input);
 
 /// The names of `count` tokens or classes: `prefix` and a number, the first of which is `first`.
@@ -70,8 +71,8 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 
 /// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
 /// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the
-/// options `examples`, `validation` and `test`, unless the task has an option `examples`: it then
-/// sets Synthetic::inputs, of which the seed chooses so many for training, or all if it is 0.
+/// options `examples`, `validation` and `test`. A task that has an option `examples` of its own
+/// sets Synthetic::inputs; the seed then chooses that many of them for training, or all for 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.
@@ -117,12 +118,13 @@ using Solve = std::function<Tokens(const Tokens& ids)>;
 /// option `symbols`, unless their number is given. Throws ConfigError when there are too few inputs
 /// for three disjoint splits.
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
-/// The same with tokens 0 and 1 and one target per sequence, "no" or "yes".
+/// A task with tokens 0 and 1 and one target per sequence, "no" or "yes". Throws as
+/// uniform_tokens().
 Synthetic uniform_bits(const Options& options, Solve solve);
 /// The entry of a task of uniform_tokens(), with uniform_options(), unless it has others, and
 /// length_options().
 TaskEntry uniform_task(TaskEntry about, Solve solve);
-/// The same for a task of uniform_bits().
+/// The entry of a task of uniform_bits(), with length_options().
 TaskEntry bits_task(TaskEntry about, Solve solve);
 /// The task with one target per sequence.
 inline Synthetic one_target(Synthetic task) {

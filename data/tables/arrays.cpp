@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Bytes of a block of rows, of eight bytes for each value. Each block of an HDF5 file takes a
-// process, so these are larger.
+// Bytes of a block of rows, with eight bytes for each value. Each block of an HDF5 file is read in
+// a new process, so its blocks are larger.
 constexpr std::size_t kNpyBlock = std::size_t(1) << 20, kHdf5Block = std::size_t(4) << 20;
 
 struct Column {
@@ -38,7 +38,7 @@ struct Source {
   std::vector<std::string> names;
   std::vector<Column> columns;
   std::vector<std::pair<const InputFile*, std::uint64_t>> files;  // with their sizes
-  std::size_t grain = 1;  // a block has a multiple of so many rows
+  std::size_t grain = 1;  // the rows of a block are a multiple of this
   std::size_t block = kNpyBlock;
 };
 

@@ -22,7 +22,7 @@ auto as_data_error(const std::string& path, const Work& work) try {
   throw DataError(error.what());
 }
 
-/// A sequence of bytes, of which one block is in memory. Reading it tells WatchProgress.
+/// A sequence of bytes, with one block of them in memory. Reading it reports to WatchProgress.
 class ByteStream {
  public:
   /// Opens a file. Throws DataError that names it.
@@ -67,7 +67,7 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// Throws DataError unless there is something at the path; `package`, a Debian package, has it.
+/// Throws DataError unless the path exists. `package` is the Debian package that contains it.
 void check_exists(const std::string& path, const std::string& package = "");
 
 /// Reads the file at a path, of at most 4 GiB. Throws as check_exists(), and DataError that names

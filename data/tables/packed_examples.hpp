@@ -1,4 +1,4 @@
-// PackedExamples: any number of examples, compact, in memory that the system can take back.
+// PackedExamples: any number of examples, stored compactly in scratch files.
 #pragma once
 
 #include <array>

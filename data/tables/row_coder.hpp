@@ -23,7 +23,7 @@ namespace xgrad {
 enum class TokenKind {
   words,        ///< words separated by white space, list items, or whole numbers
   plain_words,  ///< words without punctuation, with ASCII letters in lower case
-  word_pairs,   ///< plain words, each followed by the pair that it is the first of, as in_the
+  word_pairs,   ///< plain words, and after each its pair with the next word, as in_the
   characters,
   numbers  ///< vectors or single numbers
 };
@@ -136,8 +136,8 @@ struct VocabularyAndScales {
   friend bool operator==(const VocabularyAndScales&, const VocabularyAndScales&) = default;
 };
 
-/// Sorts the names of classes, which are the keys: by value if all are whole numbers, else in byte
-/// order.
+/// Sorts the class names, which are the keys of `counts`: by value if all are whole numbers, else
+/// in byte order.
 std::vector<std::string> class_order(const std::map<std::string, std::size_t>& counts);
 
 /// Records the fingerprint of a file. Throws DataError when the run recorded another one before,

@@ -25,7 +25,7 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
-// Hides random tokens at a rate above 0. One always, so that every row has a target.
+// Hides random tokens at a rate above 0, but at least one, so that every row has a target.
 void hide(Example& example, double rate, const Rng& rng) {
   std::vector<std::int32_t>& ids = example.ids;
   example.targets.assign(ids.size(), kIgnore);
@@ -126,8 +126,8 @@ class RowTask final : public Task {
     return examples;
   }
 
-  // The rows of a split. Hides random tokens, if they are to be found: different ones in each epoch
-  // for training rows, fixed ones for others. Then replaces some by kUnknown.
+  // The rows of a split. If the task is to find hidden tokens, hides random ones: different ones in
+  // each epoch for training rows, always the same for other rows. Then replaces some by kUnknown.
   std::unique_ptr<Dataset> data_of(Split split, bool with_unknown) const {
     const std::lock_guard lock(mutex_);
     const Examples examples = examples_of(split);
@@ -153,8 +153,8 @@ class RowTask final : public Task {
         [=](std::size_t index, const TaskShape& shape) { return examples->length(index, shape); });
   }
 
-  // The probability that a token becomes kUnknown, by its id. One that occurs n times has
-  // max(task.unknown, 1 / (2n)): unknown tokens resemble the rare ones.
+  // The probability that a token becomes kUnknown, by its id. For a token that occurs n times it is
+  // max(task.unknown, 1 / (2n)), because unknown tokens resemble rare ones.
   std::vector<double> unknown_rates(const PackedExamples& examples) const {
     const RowOptions& options = coder_.options();
     if (options.unknown == 0 || coder_.vectors()) return {};

@@ -57,9 +57,9 @@ using Rows = std::function<std::uint64_t(const VisitBlock& visit)>;
 /// The rows of a table in memory, as one block.
 Rows rows_of(Table table);
 
-/// Opens a table in the format csv, tsv, jsonl, lines, paragraphs, hdf5 or npy; `auto` goes by the
-/// extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column. Each
-/// pass reads block by block. Throws DataError as Rows does.
+/// Opens a table in the format csv, tsv, jsonl, lines, paragraphs, hdf5 or npy; `auto` chooses by
+/// the extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column.
+/// Each pass reads block by block. Throws DataError as Rows does.
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns);
 
@@ -86,7 +86,8 @@ bool is_text(std::string_view text);
 void check_text(const std::string& place, std::string_view text);
 
 /// Reads values with a header once, in blocks. With commas, RFC 4180: quoted fields may hold
-/// commas, line ends and doubled quotes. With tabs, no quotes, and no tabs within a field.
+/// commas, line ends and doubled quotes. With tabs, quotes have no meaning, and fields have no
+/// tabs.
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit);
 
@@ -102,7 +103,7 @@ std::vector<Field> read_json_row(const std::string& file, std::string_view line,
 
 /// Reads plain text once, in blocks of rows with one column, the text. A row is a line, or a
 /// paragraph: consecutive lines, with line feeds between them. Blank lines, empty or of white
-/// space, are no rows; they separate paragraphs. A line ends with LF or CR LF.
+/// space, are not rows; they separate paragraphs. A line ends with LF or CR LF.
 void read_plain_text(ByteStream& bytes, const std::vector<std::string>& columns, bool paragraphs,
                      const VisitBlock& visit);
 

@@ -19,13 +19,12 @@ static std::vector<OptionSpec> option_table() {
   return {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
-                  "As train, for the validation rows; empty: a tenth of the training file, chosen "
+                  "The same for the validation rows; empty: a tenth of the training file, chosen "
                   "by a hash of the input."),
-      file_option("test",
-                  "As train, for the test rows; empty: another tenth of the training file."),
+      file_option("test", "The same for the test rows; empty: another tenth of the training file."),
       choice("format",
-             "File format; auto goes by the extension. lines, paragraphs: plain text, with a row "
-             "for each line or paragraph.",
+             "File format; auto chooses by the extension. lines, paragraphs: plain text, with a "
+             "row for each line or paragraph.",
              std::array{"auto", "csv", "tsv", "jsonl", "lines", "paragraphs", "hdf5", "npy"}),
       {"input", "text",
        "Input column; with tokens = numbers also several columns, separated by commas."},
@@ -33,12 +32,12 @@ static std::vector<OptionSpec> option_table() {
       {"edges", "",
        "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
       choice("tokens",
-             "What a token is. words: a word, by white space or from a list; plain_words: a word "
+             "Kind of token. words: a word, by white space or from a list; plain_words: a word "
              "in lower case, without punctuation; word_pairs: those and, after each, its pair with "
              "the next; characters: a character; numbers: a number or a vector of numbers.",
              kTokenKinds),
       choice("labels",
-             "What the model predicts. sequence: one label for each row; tokens: one label for "
+             "Kind of target. sequence: one label for each row; tokens: one label for "
              "each token; multi_label: any number of labels for each row, yes or no for each; "
              "numbers: numbers for each row; masked: hidden tokens, without labels; next: each "
              "token from those before it, without labels.",
@@ -49,10 +48,10 @@ static std::vector<OptionSpec> option_table() {
       unknown_option(),
       {"lowercase", false, "Converts the input to lower case, in all alphabets of Unicode."},
       {"max_length", 0,
-       "Maximum tokens in a row; 0: those of the longest row in the training file.", 0, 65536},
+       "Maximum tokens in a row; 0: the number in the longest row of the training file.", 0, 65536},
       choice("longer",
-             "What to do with rows above max_length: stop with an error, or cut them; with labels "
-             "= next, all pieces become examples.",
+             "Rows above max_length. error: an error; cut: they are cut; with "
+             "labels = next, all pieces become examples.",
              std::array{"error", "cut"}),
       {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };

@@ -39,7 +39,7 @@ struct KVCache {
 
   /// The number n of tokens.
   std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
-  /// Row b becomes the row rows[b] of before; rows may come twice, or not at all.
+  /// Row b becomes the old row rows[b]; a row may occur several times, or not at all.
   void select(const Ids& rows) {
     if (!keys.defined()) return;
     keys = take(keys, 0, rows);
@@ -73,16 +73,17 @@ class MultiHeadAttention {
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
-  /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
-  /// (B, N, D). It ignores causal and exclude_self. Of the positions it applies only rotary ones,
-  /// with cross_positions, to queries and keys in their own sequences. Without these options,
-  /// passing x as query, key and value gives the self-attention of x.
+  /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) -> (B, N,
+  /// D). It ignores causal and exclude_self. It applies only rotary positions, and only with
+  /// cross_positions; the positions of queries and keys are those in their own sequences. Without
+  /// these options, passing x as query, key and value gives the self-attention of x.
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
 
-  // For decoding: without gradients, dropout and observers, with the bits of the calls above.
+  // For decoding: without gradients, dropout and observers, but with the same bits as the calls
+  // above.
 
   /// Causal self-attention of the tokens x (B, N, D) that follow those of `cache` -> (B, N, D).
   /// Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError when
@@ -90,7 +91,7 @@ class MultiHeadAttention {
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for cross_decode_step().
   KVCache<T> project_memory(const Variable<T>& memory) const;
-  /// Cross-attention of query (B, N, D), from place `first` of its sequence on, to what
+  /// Cross-attention of query (B, N, D), whose first token has the position `first`, to what
   /// project_memory() returned -> (B, N, D).
   Variable<T> cross_decode_step(const Variable<T>& query, std::size_t first,
                                 const KVCache<T>& memory, const AttentionMasks& masks) const;

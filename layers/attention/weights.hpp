@@ -31,8 +31,8 @@ struct AttentionWeightOptions {
 };
 
 /// The factor that turns the products of queries and keys into scores: `scale`, by default that of
-/// the Score, over the temperature. For Score::cosine also over d_h, since queries and keys are
-/// normalized to length sqrt(d_h).
+/// the Score, divided by the temperature. For Score::cosine it is also divided by d_h, because
+/// queries and keys are normalized to length sqrt(d_h).
 double score_factor(const AttentionWeightOptions& weights, std::optional<double> scale,
                     std::size_t head_dim);
 
@@ -44,9 +44,10 @@ bool is_fused(const AttentionWeightOptions& weights);
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 
-/// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q
-/// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
-/// `options`. `take`, if given, may replace the "scores" before masks hide keys, and the "weights".
+/// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q (B,
+/// N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
+/// `options`. If `take` is given, it may replace the activations "scores", before masks hide keys,
+/// and "weights".
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,

@@ -16,7 +16,7 @@ MultiHeadAttentionOptions self_options(const EncoderOptions& options) {
   return result;
 }
 
-// Only rotary positions act between two sequences; relative_bias would make a table in vain.
+// Only rotary positions act between two sequences; the table of relative_bias would be unused.
 MultiHeadAttentionOptions cross_options(MultiHeadAttentionOptions options) {
   if (options.positions != PositionKind::rotary) options.positions = PositionKind::none;
   return options;

@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// Where a block normalises: before each sublayer, after each residual, before and after each
+/// The place of a block's norms: before each sublayer, after each residual, before and after each
 /// sublayer, or nowhere.
 enum class NormOrder { pre, post, sandwich, none };
 
@@ -24,7 +24,7 @@ struct EncoderOptions {
   bool final_norm = true;                              ///< adds a norm after the last block
   double norm_eps = 1e-5;                              ///< eps of every norm
   double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
-  /// Stochastic depth of the sublayers of the last block; block l of L has l/L of it.
+  /// Stochastic depth rate of the sublayers of the last block; block l of L has l/L of this rate.
   double stochastic_depth = 0;
   /// A decoder: self-attention is causal, and each block attends to a Memory after it.
   bool decoder = false;
@@ -68,7 +68,7 @@ template <class T>
 struct Memory {
   Variable<T> tokens = {};          ///< (B, M, D)
   AttentionMasks masks = {};        ///< tokens that may be attended to
-  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 1 = x is no padding; null: none is
+  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 1 = not padding; null: no padding
 };
 
 /// The state that an Encoder keeps between two steps of decoding.
@@ -101,8 +101,8 @@ class EncoderBlock {
   KVCache<T> project_memory(const Variable<T>& memory) const {
     return cross_attention_->project_memory(memory);
   }
-  /// The block with MultiHeadAttention::decode_step() and what is cached for block number `index`.
-  /// Batch norm would mix the samples.
+  /// One step of decoding: the block with MultiHeadAttention::decode_step() and the cache of block
+  /// number `index`. Requires: no batch norm, which would mix the samples.
   Variable<T> decode_step(const Variable<T>& x, EncoderCache<T>& cache, std::size_t index) const;
 
  private:

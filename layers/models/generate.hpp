@@ -21,8 +21,8 @@ class Decoding {
   /// Appends a class to each row and computes the logits() of the next one. Throws ShapeError when
   /// the rows become longer than the model can read.
   virtual void append(const std::vector<std::int32_t>& classes) = 0;
-  /// Row b becomes the row rows[b] of before; rows may come twice, or not at all. B becomes their
-  /// number, at least 1.
+  /// Row b becomes the old row rows[b]; a row may occur several times, or not at all. The new B is
+  /// the size of `rows`, at least 1.
   virtual void select(const std::vector<std::size_t>& rows) = 0;
 
  protected:
@@ -54,8 +54,8 @@ struct Generated {
 };
 
 /// Decodes greedily and returns one output for each row. Class i is the one with the largest logit
-/// given classes 0 ... i-1 (the first of equal ones). An output ends with the class `end`, which it
-/// includes, or after `longest` classes, at least 1.
+/// given classes 0 ... i-1; ties go to the smallest class. An output ends with the class `end`,
+/// which it includes, or after `longest` classes, at least 1.
 ///
 /// A generated output is entirely correct exactly when every class is correct under teacher
 /// forcing, because both read the same classes up to the first error. The exact match of Metrics,
@@ -78,12 +78,12 @@ struct Hypothesis {
 /// Returns the best outputs of a beam search, best first: at most K, at least 1. Requires: one row.
 ///
 /// The beam starts with the empty output. In each step, the outputs in it that have not ended are
-/// replaced by all their continuations by one class. The K best of all stay, by
+/// replaced by all their continuations by one class. The K outputs with the largest
 ///
 ///     log P(classes | input) / (number of classes)^A
 ///
-/// and of equal ones those that come first in the beam, then those with the smaller class. It ends
-/// when all outputs in the beam have ended, or have `longest` classes. A = 0 prefers probable
+/// stay. Ties go to the output that comes first in the beam, then to the smaller class. The search
+/// ends when all outputs in the beam have ended, or have `longest` classes. A = 0 prefers probable
 /// outputs, which are often short; A = 1 compares means per class. K = 1 is greedy.
 template <class T>
 std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std::size_t longest,

@@ -46,7 +46,7 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 
 /// Sizes and settings of an EncoderDecoderModel.
 struct EncoderDecoderOptions {
-  InputOptions input = {};      ///< input; `features` is ignored, the encoder's width counts
+  InputOptions input = {};      ///< input; `features` is ignored: it is the encoder's width
   EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
   std::size_t classes = 0;      ///< output classes; the last one ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end

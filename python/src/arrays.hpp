@@ -2,9 +2,9 @@
 // tensor becomes a NumPy array; and calls of functions over Variable<T> with what Python passes.
 //
 // A caller's array is copied, so that later changes of the array do not reach the graph. A result
-// shares the tensor's memory and keeps it alive. An array-like may stand for a Variable. T is the
-// scalar type of the first operand that has one. The interpreter lock is free while a function
-// computes.
+// shares the tensor's memory and keeps it alive. An array-like can take the place of a Variable. T
+// is the scalar type of the first operand that has one. While a function computes, the GIL is
+// released.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,11 +31,11 @@ namespace xgrad::python {
 /// numpy.asarray(value).
 nanobind::object as_array(nanobind::handle value);
 
-/// Whether it is a number of Python, which takes the scalar type of what it meets.
+/// Whether it is a Python number, which takes the scalar type of the other operand.
 bool is_number(nanobind::handle value);
 
 /// Whether an array-like holds float32. Throws TypeError when it holds neither float32 nor float64.
-/// A number of Python counts as float64.
+/// A Python number counts as float64.
 bool is_single(nanobind::handle value);
 
 /// The value of an array-like of floats or doubles, copied. Throws TypeError for another dtype.
@@ -67,7 +67,7 @@ struct GraphLock {
 /// The class xgrad.Variable.
 struct Var {
   std::variant<Variable<float>, Variable<double>> any;  ///< of the dtype of its array
-  /// Whether layers or optimizers have it, too, so that an assignment must write into its memory.
+  /// Whether layers or optimizers use it too, so that an assignment must write into its memory.
   bool shared = false;
 
   /// Calls f with the Variable.

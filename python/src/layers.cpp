@@ -45,7 +45,7 @@ nb::list pairs_of(nb::handle given) {
     const std::string text = nb::cast<std::string>(name);
     var->visit([&](const auto& x) {
       check<GradientError>(x.requires_grad() && !x.node()->op, "parameters: ", text,
-                           " is no leaf that requires a gradient");
+                           " is not a leaf that requires a gradient");
       check<Error>(seen.insert(x.node().get()).second, "parameters: ", text, " is given twice");
     });
     var->shared = true;
@@ -142,8 +142,8 @@ void AnyOptimizer::load_state_dict(const nb::dict& state) {
 void add_layers(nb::module_& m) {
   m.def(
       "manual_seed", [](std::uint64_t seed) { places = {.seed = seed}; }, "seed"_a,
-      "Begins the random numbers of new layers again: the same layers, made in the same order, get "
-      "the same initial values.");
+      "Restarts the random numbers of new layers: the same layers, made in the same order, get the "
+      "same initial values.");
   m.def("_next_place", [] { return next_place().second; });
   nb::class_<Module>(
       m, "Module", nb::dynamic_attr(),
@@ -155,9 +155,9 @@ void add_layers(nb::module_& m) {
   nb::class_<AnyOptimizer>(m, "Optimizer", "The base class of the optimizers.")
       .def_rw("lr", &AnyOptimizer::lr, "The learning rate of the next step.")
       .def("step", &AnyOptimizer::step, "clip"_a = nb::none(),
-           "Updates the parameters by their gradients, which `clip` scales down to this norm. "
-           "Returns their norm before that, if there is a `clip`. Raises NumericError when "
-           "parameters have no gradient at the first step, or the norm is not finite.")
+           "Updates the parameters by their gradients. If `clip` is given, scales gradients with a "
+           "larger norm down to this norm, and returns the norm before that. Raises NumericError "
+           "when parameters have no gradient at the first step, or the norm is not finite.")
       .def("zero_grad", &AnyOptimizer::zero_grad, "Clears the gradients.")
       .def("state_dict", &AnyOptimizer::state_dict,
            nb::sig("def state_dict(self) -> dict[str, typing.Any]"),

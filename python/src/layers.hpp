@@ -30,10 +30,10 @@ struct Module {
 };
 
 /// The seed of a new layer's parameters, and its place in the tree of names: two layers differ in
-/// their initial values and in their dropout. manual_seed() begins again.
+/// their initial values and in their dropout. manual_seed() restarts both.
 std::pair<std::uint64_t, std::uint64_t> next_place();
 
-/// Whether a name of Python means float32. Throws TypeError unless it means float64.
+/// Whether a dtype name means float32. Throws TypeError for names other than float32 and float64.
 bool is_float32(const std::string& dtype);
 
 /// A context for training with the dropout of this stream, or for evaluation.

@@ -71,7 +71,7 @@ Unlocked::~Unlocked() {
 }
 
 void leave() {
-  if (::getpid() != process) return;  // a fork: the threads are not there, but what they locked is
+  if (::getpid() != process) return;  // a fork has no other threads, but keeps their locks
   left = true;
   ++depth;  // this thread may still compute
   PyThreadState* const thread = PyEval_SaveThread();

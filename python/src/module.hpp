@@ -8,9 +8,9 @@ namespace xgrad::python {
 
 struct Var;  // arrays.hpp
 
-/// Gives the interpreter lock away for its lifetime.
+/// Releases the GIL for its lifetime.
 ///
-/// An interpreter that ends kills a thread that asks for its lock, which C++ cannot survive. So
+/// When the interpreter ends, it kills threads that ask for the GIL, which C++ cannot survive. So
 /// leave() waits for every Unlocked of other threads, and later ones wait until the process ends.
 class Unlocked {
  public:

@@ -112,7 +112,7 @@ nb::tuple sweep(const std::string& file, const Texts& overrides, const Texts& ov
 void add_runs(nb::module_& m) {
   m.def("_leave", &leave);
   m.def("_set_command", &set_isolating_program, "path"_a);
-  nb::class_<StepReport>(m, "Step", "What a step of training did.")
+  nb::class_<StepReport>(m, "Step", "The result of a training step.")
       .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
       .def_ro("total", &StepReport::total, "The number of steps of the whole run.")
       .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")

@@ -148,7 +148,7 @@ void add_properties(nb::class_<Var>& variable) {
           nb::sig("def __init__(self, value: numpy.typing.ArrayLike, requires_grad: bool = False) "
                   "-> None"),
           "A leaf: a copy of an array-like of float32 or float64. With `requires_grad`, backward() "
-          "leaves a gradient in `grad`.")
+          "stores a gradient in `grad`.")
       .def_prop_rw(
           "value", &value_of, &set_value,
           nb::for_getter(nb::sig("def value(self) -> numpy.ndarray")),
@@ -175,7 +175,7 @@ void add_properties(nb::class_<Var>& variable) {
           [](const Var& var) {
             return var.visit([](const auto& x) { return !x.requires_grad() || !x.node()->op; });
           },
-          "Whether no op with a graph made it.");
+          "Whether it is not the result of an op with a graph.");
 }
 
 void add_methods(nb::class_<Var>& variable) {
@@ -260,9 +260,9 @@ void add_operators(nb::class_<Var>& variable) {
 void add_variable(nb::module_& m) {
   nb::class_<Var> variable(
       m, "Variable",
-      "An array with the graph of ops that computed it, of float32 or float64 as the array that it "
-      "was made of. The operators + - * / ** @ are add, sub, mul, div, pow and matmul; the other "
-      "operand may be a Variable, an array or a number.");
+      "A float32 or float64 array with the graph of ops that computed it. The operators + - * / ** "
+      "@ are add, sub, mul, div, pow and matmul; the other operand may be a Variable, an array or "
+      "a number.");
   add_properties(variable);
   add_methods(variable);
   // An array on the left leaves the operator to the Variable on the right.

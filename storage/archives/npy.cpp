@@ -22,7 +22,7 @@ constexpr std::size_t kMostRank = 32;
 constexpr std::size_t kAlignment = 64;  // alignment of the values in the file
 constexpr const char* kNoHeader = "its npy header is not one that NumPy writes";
 
-/// The type of a tensor's values; a byte is of a mask.
+/// The npy type of a tensor's values; bytes are those of a mask.
 template <class T>
 constexpr const char* kDescr = std::is_integral_v<T> ? sizeof(T) == 1 ? "|b1" : "<i4"
                                : sizeof(T) == 4      ? "<f4"

@@ -49,8 +49,9 @@ void check_name(const std::string& name) {
                      "its header has a name that is too long or has control characters");
 }
 
-/// Refuses, while a header is parsed, what its tree would not show or what would make the tree much
-/// larger than the text: repeated names, and structures that the format does not have.
+/// Checks a header while it is parsed. Refuses repeated names, which the parsed tree would not
+/// show, and structures that the format does not have, which could make the tree much larger than
+/// the text.
 class Guard {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {

@@ -1,7 +1,7 @@
 // safetensors: the format in which PyTorch users exchange weights.
-// After the length of the header and the header, which is JSON padded with spaces, come the data.
-// The bytes of the tensors, little-endian and row-major, fill the data without gaps. F64 tensors
-// precede F32 ones, each sorted by name, as the format's own library writes them.
+// A file holds the length of the header, the header, which is JSON padded with spaces, and the
+// data. The bytes of the tensors, little-endian and row-major, fill the data without gaps. F64
+// tensors precede F32 ones, each sorted by name, as the format's own library writes them.
 #pragma once
 
 #include <cstdint>

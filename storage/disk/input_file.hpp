@@ -34,14 +34,14 @@ class InputFile {
   /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when they do
   /// not fit into memory or the file became shorter. Requires: from + size <= size().
   std::string read(std::uint64_t from, std::size_t size) const;
-  /// The same, into memory of the caller.
+  /// read() into memory of the caller.
   void read(std::uint64_t from, std::size_t size, char* bytes) const;
 
  private:
   std::string path_;
   detail::Descriptor file_;
   std::uint64_t size_ = 0;
-  timespec written_{};  // the last time before opening
+  timespec written_{};  // time of the last change before opening
 };
 
 /// Reads a whole file. Throws IoError with path and reason, and reads nothing if the file has more
@@ -51,8 +51,8 @@ std::string read_whole(const InputFile& file, std::uint64_t most);
 std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// Bytes of a file in memory that the system reads when they are needed, and can take back. If the
-/// file becomes shorter or its disk fails, reading them ends the process by SIGBUS.
+/// A memory-mapped file: the system reads its bytes when they are needed, and can drop them again.
+/// If the file becomes shorter or its disk fails, reading them ends the process by SIGBUS.
 class Mapping {
  public:
   /// Maps the first `size` bytes of an open file; `path` names it in messages. Throws IoError.

@@ -42,9 +42,9 @@ constexpr int kOfParent[] = {SIGINT, SIGTERM, SIGUSR1};
 // First byte of the answer.
 constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
 
-// Errors. The file is to blame for what the process did, but not for what was done to it.
+// Error texts. The file is at fault for what the process did, but not for what was done to it.
 std::string malicious(const std::string& what) {
-  return "is damaged, or made to deceive: the process that read it " + what;
+  return "is damaged or malicious: the process that read it " + what;
 }
 std::string unread(const std::string& what) {
   return "could not be read: the process that read it " + what;
@@ -142,8 +142,8 @@ void answer(int pipe, char kind, std::string_view text) try {
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV, SIGBUS}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
   const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
-  // At the limit of time SIGXCPU kills, so that a SIGKILL must come from elsewhere: the hard limit,
-  // which sends one, is a second later.
+  // SIGXCPU kills at the time limit. The hard limit, which sends SIGKILL, is a second later, so a
+  // SIGKILL before that comes from elsewhere.
   const bool limited = present > 0 && close_all_but(pipe) &&
                        limit(RLIMIT_AS, present + limits.memory) &&
                        limit(RLIMIT_CPU, limits.seconds, 1) && limit(RLIMIT_CORE, 0);
@@ -237,7 +237,7 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   return error == 0 ? child : -1;
 }
 
-/// Runs a child that `start` starts with the pipe for its answer, and reads that.
+/// Starts a child with `start`, which takes the pipe for its answer, and reads the answer.
 Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLimits& limits) {
   int ends[2];
   const bool made = ::pipe2(ends, O_CLOEXEC) == 0;

@@ -1,4 +1,4 @@
-// Runs untrusted work, such as libhdf5 on a stranger's file, in a confined child process.
+// Runs untrusted work, such as libhdf5 on an untrusted file, in a confined child process.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Isolated {
 /// child can compute and allocate memory; opening a file fails, and any other system call kills it.
 ///
 /// On failure, the text is the message of what `work` throws, says that it needs more than
-/// limits.memory, or whether the file is to blame: "is damaged, or made to deceive" if the work
+/// limits.memory, or says whether the file is at fault: "is damaged or malicious" if the work
 /// crashed or made a forbidden call, "could not be read" if it took too long or was killed.
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
@@ -48,8 +48,9 @@ struct NamedWork {
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);
 
-/// The same, by the program of set_isolating_program() if there is one. Other threads may be
-/// working then: a fork of their process could wait forever for a lock that one of them held.
+/// The same for named work. The program of set_isolating_program() does it, if one is set. Then
+/// other threads may be working; without a program they must not, because a fork of this process
+/// could wait forever for a lock that one of them held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
 /// Sets the program that does named work, the path of the `xgrad` command. Empty: this process

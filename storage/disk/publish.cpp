@@ -49,8 +49,8 @@ void sweep_temporaries(const Folder& folder, const std::string& target) try {
 } catch (const IoError&) {
 }
 
-/// Locks a temporary file against those who sweep, if its file system has locks. Returns false if
-/// one of them was faster.
+/// Locks a temporary file, if its file system has locks, so that no other process sweeps it.
+/// Returns false if one of them was faster.
 bool lock(const Descriptor& file) try { return file.lock(""); } catch (const IoError&) {
   return true;
 }
@@ -82,8 +82,8 @@ void compare(const Descriptor& fd, std::string_view bytes, const std::string& pa
   check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
 }
 
-/// Renames a file, never over another one. A file system without RENAME_NOREPLACE gets a hard link,
-/// and loses the first name. Without hard links, checks the target and renames.
+/// Renames a file, never over another one. On a file system without RENAME_NOREPLACE, makes a hard
+/// link and removes the first name. Without hard links, checks the target and renames.
 int rename_new(int directory, const char* from, const char* to) {
   if (::syscall(SYS_renameat2, directory, from, directory, to, kNoReplace) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;

@@ -19,8 +19,8 @@ namespace xgrad {
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 /// The folder of a file's path ("." if the path names none), and the name of the file in it.
 std::pair<std::string, std::string> folder_and_name(const std::string& path);
-/// The same for the file at `path`. Removes temporary files that were left when another process was
-/// killed while it wrote this file.
+/// publish() for the file at `path`. Also removes temporary files that were left when another
+/// process was killed while it wrote this file.
 void publish_file(const std::string& path, std::string_view bytes);
 /// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
 /// (even a dangling symbolic link), or if its folder does not exist or is not writable.
@@ -30,13 +30,13 @@ void check_new(const std::string& path);
 /// free. The message gives the path, `what`, and both sizes. Does not see quotas.
 void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
-/// The same as publish_file(), but replaces an existing regular file of that name. After a crash at
-/// any moment, or an IoError, the file is either the old or the new one, complete. Anything else of
-/// that name stays as it is, and is an IoError.
+/// publish_file(), but replaces an existing regular file of that name. After a crash at any moment,
+/// or an IoError, the file is either the old or the new one, complete. Anything else of that name
+/// stays as it is, and is an IoError.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
 /// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.
-/// Requires: no process publishes here, as while one holds the lock of the run.
+/// Requires: no process publishes here, for example because this one holds the lock of the run.
 std::vector<std::string> sweep_temporaries(const Folder& folder);
 
 }  // namespace xgrad

@@ -34,7 +34,7 @@ void Sha256Stream::add(const InputFile& file, std::uint64_t size) {
 }
 
 Sha256 Sha256Stream::value() const {
-  const Sha256Stream copy;  // ending a computation ends it for good
+  const Sha256Stream copy;  // a computation that was ended cannot continue
   Sha256 digest(32, '\0');
   check_step(EVP_MD_CTX_copy_ex(copy.state_.get(), state_.get()));
   check_step(EVP_DigestFinal_ex(copy.state_.get(), reinterpret_cast<unsigned char*>(digest.data()),

@@ -35,7 +35,7 @@ inline std::string_view bytes_of(const AnyTensor& tensor) {
       },
       tensor);
 }
-/// The tensor of this shape with these bytes, which are as many as it needs.
+/// The tensor of this shape with these bytes. Requires: as many bytes as the shape needs.
 template <class T>
 AnyTensor tensor_of(const Shape& shape, std::string_view bytes) {
   Tensor<T> tensor = empty<T>(shape);

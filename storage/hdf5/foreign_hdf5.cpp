@@ -73,7 +73,7 @@ class Reader {
                                   nullptr) >= 0,
               "cannot be read");
     }
-    // The places in memory: one after the other.
+    // In memory, the values are consecutive.
     const hsize_t count = product(array.extents).value();
     const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
     array.text ? read_texts(array, count, memory) : read_numbers(array, count, memory);
@@ -114,7 +114,7 @@ class Reader {
           H5Pget_filter2(list, unsigned(i), &flags, &count, nullptr, 0, nullptr, &config);
       require(filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
                   filter == H5Z_FILTER_FLETCHER32,
-              "is filtered by something else than deflate, shuffle and fletcher32");
+              "uses a filter other than deflate, shuffle and fletcher32");
     }
     hsize_t chunk[H5S_MAX_RANK] = {};
     if (layout == H5D_CHUNKED && H5Pget_chunk(list, H5S_MAX_RANK, chunk) > 0) {
@@ -207,7 +207,7 @@ Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
   return Reader(image, dataset).read(rows);
 }
 
-// Reads the rows that two more words number, or describes the dataset.
+// Reads the range of rows that two more words give, or else describes the dataset.
 std::string do_hdf5_work(const NamedWork& named) {
   const std::string& dataset = named.words.at(0);
   if (named.words.size() == 3) {
@@ -246,7 +246,7 @@ Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
                      const Range& rows) const {
   Hdf5Dataset part = described;
   part.extents[0] = rows.size();
-  // Of texts, only the size of the file is known.
+  // For texts, only the size of the file gives a limit.
   const std::size_t most =
       kMostDescription + (described.text ? kMemoryPerByte * size()
                                          : product(part.extents, sizeof(double)).value_or(0));

@@ -34,7 +34,7 @@ struct Hdf5Dataset {
   std::size_t chunk = 1;                  ///< rows of a chunk, which libhdf5 reads as a whole
 };
 
-/// A HDF5 file of any size, of which parts are read, each by parse_hdf5_dataset() in a confined
+/// An HDF5 file of any size. Parts of it are read, each by parse_hdf5_dataset() in a confined
 /// process (isolated.hpp).
 class Hdf5File {
  public:

@@ -1,11 +1,11 @@
 // The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it. Includes
 // no header of libhdf5.
 //
-// libhdf5 does not read because anyone can make such a file: its digest protects against damage,
-// not against malice. libhdf5 1.10 crashes on some malicious files, follows links into other files
-// and allocates what a header claims. This is a small, old and fixed part of the format, which all
-// known readers open (docs/checkpoint-format.md). Terms in the comments are those of the HDF5 File
-// Format Specification, version 3.0.
+// Checkpoints are not read by libhdf5, because anyone can make such a file: its digest protects
+// against damage, not against malice. libhdf5 1.10 crashes on some malicious files, follows links
+// into other files and allocates what a header claims. This is a small, old and fixed part of the
+// format, which all known readers open (docs/checkpoint-format.md). Terms in the comments are those
+// of the HDF5 File Format Specification, version 3.0.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Hdf5Handle {
 };
 
 /// Opens a file that lies in memory, for reading: libhdf5 copies none of it, opens no file on the
-/// disk, prints no errors and loads no plug-ins. Negative if the bytes are no HDF5 file.
+/// disk, prints no errors and loads no plug-ins. Negative if the bytes are not HDF5.
 Hdf5Handle open_image(std::string_view image);
 
 }  // namespace detail

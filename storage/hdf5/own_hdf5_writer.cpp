@@ -51,7 +51,7 @@ void need_memory() {
   std::free(room);
 }
 
-// For an image to read, which by default libhdf5 copies for its property list and to open it.
+// For reading an image. By default, libhdf5 copies it twice: for its property list and to open it.
 void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
   return image;
 }
@@ -59,8 +59,8 @@ void* leave(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
   return to;
 }
 
-// For a file to write, which it makes larger. The memory is a string, which the writer gives away
-// at the end without a copy.
+// For writing an image, which grows. The memory is a string, which the writer returns at the end
+// without a copy.
 void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   auto& bytes = *static_cast<std::string*>(image);
   bytes.resize(size);
@@ -82,7 +82,7 @@ constexpr H5FD_file_image_callbacks_t kOurs = {
 // Creates a file whose bytes are in `image`, about as many as given.
 Hdf5Handle create_image(std::size_t bytes, std::string& image) {
   need_memory();
-  image.reserve(bytes + (1 << 17));  // what a caller appends finds room, too
+  image.reserve(bytes + (1 << 17));  // with room for what a caller appends
   const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
   H5FD_file_image_callbacks_t memory = kOurs;
   memory.udata = &image;
@@ -124,7 +124,7 @@ void write_names(hid_t object, const std::string& attribute, std::size_t length,
 }
 
 /// While an instance is alive, this thread has exclusive use of libhdf5, and libhdf5 prints no
-/// errors. Afterwards it prints as the host program had set it to.
+/// errors. Afterwards it prints errors again as the host program has set.
 class Session {
  public:
   Session() : lock_(library) {

@@ -136,7 +136,7 @@ class Profile(CommandTest):
         out, rows = self.profile("model.width=4", "train.batch=1", "--steps", 1)
         unnamed = {name: float(row[2]) for name, row in rows.items() if name == "other" or name.startswith("between ops: ")}
         self.assertGreaterEqual(set(unnamed), {"other", "between ops: model", "between ops: backward", "between ops: loss"})
-        explained = float(re.search(r"ms, ([\d.]+) % of it explained", out).group(1))
+        explained = float(re.search(r"ms, ([\d.]+) % of it in ops", out).group(1))
         self.assertAlmostEqual(explained, 100 - sum(unnamed.values()), delta=0.05 * (len(unnamed) + 1) + 1e-6)
 
     def test_explains_a_step(self):

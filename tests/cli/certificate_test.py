@@ -58,7 +58,7 @@ class Certificate(CommandTest):
         self.assertIn("rows checked again", self.xgrad("verify", "run").stdout)
         self.xgrad("resume", "run", "train.steps=30", "train.label_smoothing=0.1", "--allow-change", "train.steps", "--allow-change",
                    "train.label_smoothing")
-        self.assertIn("checked the gradients of another config; write it anew", self.xgrad("verify", "run", exit_code=4).stdout)
+        self.assertIn("checked the gradients of another config; write a new one", self.xgrad("verify", "run", exit_code=4).stdout)
 
     def test_certificates_that_do_not_hold(self):
         self.xgrad("gradcheck", "run")

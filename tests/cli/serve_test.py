@@ -89,7 +89,7 @@ class Serve(CommandTest):
             errors = [json.loads(x)["error"] if "jsonl" in words else x.removeprefix("error: ") for x in answers[1:3]]
             self.assertEqual(errors[0], "has more than 1048576 bytes, the limit of a line")
             self.assertIn("99", errors[1])
-            self.assertIn("2 of 5 lines are no inputs; the first:\nxgrad: standard input, line 2: ", done.stderr)
+            self.assertIn("2 of 5 lines are not valid inputs; the first:\nxgrad: standard input, line 2: ", done.stderr)
         self.assertEqual(self.xgrad("predict", "run", "--keep-going", stdin="1 2 3\n4 5\n").stdout.splitlines(), expected)
         done = self.xgrad("predict", "run", "--keep-going", stdin="1 2 3\n" + long, exit_code=3)
         self.assertEqual(done.stdout.splitlines(), [expected[0], "error: has more than 1048576 bytes, the limit of a line"])

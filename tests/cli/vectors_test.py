@@ -33,7 +33,7 @@ class Vectors(CommandTest):
         test = json.loads(self.xgrad("eval", "run", "--json").stdout)
         self.assertEqual(test, [row for row in self.rows("run") if row["split"] == "test"][0])
         page = self.report("run")
-        self.assertIn("lowest loss there can be", page)
+        self.assertIn("lowest possible loss", page)
         self.assertNotIn("accuracy", page)
         lines = self.xgrad("predict", "run", stdin="0.5 1, -1 0, 2 1\n3 1\n").stdout.splitlines()
         raw = self.xgrad("predict", "run", "--logits", stdin="0.5 1, -1 0, 2 1\n3 1\n").stdout.splitlines()

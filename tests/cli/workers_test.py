@@ -65,7 +65,7 @@ class Workers(CommandTest):
         said = self.xgrad("sweep", *words, exit_code=7).stderr
         first.terminate()
         self.assertEqual(first.wait(), 128 + signal.SIGTERM)
-        self.assertIn("s/optim.lr=0.001 is done by another sweep at this moment; --worker shares the runs with it", said)
+        self.assertIn("s/optim.lr=0.001 is being trained by another sweep; --worker shares the runs with it", said)
 
     def test_a_failed_run_is_not_repeated_by_others(self):
         words = (*SHORT, "train.clip=0", "optim.name=sgd", "--over", "optim.lr=[1e30]", "--out", "s")

@@ -62,7 +62,7 @@ class Npz(CommandTest):
                    'labels = "multi_label"\n[model]\nwidth = 8\nheads = 1\nlayers = 1\n[train]\nsteps = 2\n')
         self.xgrad("train", "rows.toml", "run.dir=run", "--quiet")
         said = self.xgrad("export", "run", "--to", "npz", "--out", "w.npz").stdout
-        self.assertIn("no checker, which does not know targets that are yes or no\n", said)
+        self.assertIn("no checker, because it does not support targets that are yes or no\n", said)
         with numpy.load(self.folder / "w.reference.npz") as file:
             z, t, valid = (file[name].astype(float) for name in ("logits", "targets", "valid"))
             p = 1 / (1 + numpy.exp(-z))

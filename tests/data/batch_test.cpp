@@ -145,10 +145,12 @@ TEST(CheckExample, S4_7_GeneratedTargetsEndWithTheLastClassAndHaveItNowhereElse)
   EXPECT_EQ(said({2}), "none");
   EXPECT_EQ(said({0, 1, 0, 2}), "none");
   EXPECT_EQ(said({0, 0, 0, 0, 2}), "example 3: has 5 targets, must have at most 4");
-  EXPECT_EQ(said({0, 1}),
-            "example 3: class 2 ends an output: it must be the last target, and only that");
-  EXPECT_EQ(said({0, 2, 2}),
-            "example 3: class 2 ends an output: it must be the last target, and only that");
+  EXPECT_EQ(
+      said({0, 1}),
+      "example 3: class 2 ends an output: it must be the last target and must not occur before");
+  EXPECT_EQ(
+      said({0, 2, 2}),
+      "example 3: class 2 ends an output: it must be the last target and must not occur before");
   EXPECT_EQ(said({kIgnore, 2}), "example 3: target 0 is -100, must be below 3");
 }
 

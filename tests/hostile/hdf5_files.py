@@ -1,4 +1,4 @@
-"""HDF5 files that are made to deceive: each changes a good one, at the dataset `path`, and h5py writes it."""
+"""Malicious HDF5 files: each changes a good one, at the dataset `path`, and h5py writes it."""
 
 import hashlib
 import struct
@@ -171,7 +171,7 @@ HOSTILE = {
     deflate_bomb: ("has filters", NO_MEMORY, "has 200 rows, the first column has 134217728"),
     many_groups: ("does not belong in a checkpoint", "holds more than 10000 objects", None),
     deep_groups: ("is nested deeper", "is nested too deep", None),
-    unknown_filter: ("has filters", "is filtered by something else", "is filtered by something else"),
+    unknown_filter: ("has filters", "uses a filter other than", "uses a filter other than"),
     attribute_loops: (None, None, None),  # nobody reads attributes
     not_a_number: ("is not finite", "is not finite", "is not finite"),
     infinite: ("is not finite", "is not finite", "is not finite"),

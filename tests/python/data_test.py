@@ -77,7 +77,7 @@ def test_what_is_refused():
             ((SERIES, SERIES[:, :2, :2]), {}, ValueError, r"data: train: y: expected numbers to predict of shape \(B\) or \(B, K\), got \(120, 2, 2\)"),
             ((TOKENS, CLASSES), {"task.name": "reverse"}, xgrad.ConfigError, "task.name: cannot be set beside data="),
             ((TOKENS, CLASSES), {"task.train": "a.csv"}, xgrad.ConfigError, "task.train: cannot be set beside data="),
-            (([[1, 2], [1.5]] * 60, CLASSES), {}, ValueError, r"data: train: x: expected rows that differ in nothing but their length, got shapes \(2,\), \(1,\)"),
+            (([[1, 2], [1.5]] * 60, CLASSES), {}, ValueError, r"data: train: x: expected rows that differ only in length, got shapes \(2,\), \(1,\)"),
             (([SERIES[0], SERIES[1, :, :5]] * 60, CLASSES), {}, ValueError, r"got shapes \(40, 6\), \(40, 5\)"),
             (([[1, 2], [1]], CLASSES), {}, ValueError, r"got shapes \(2, '...'\) and \(120,\)"),
             ({"train": (TOKENS, CLASSES), "validation": (TOKENS, CLASSES), "test": (TOKENS, np.full(120, "yew"))}, {}, xgrad.DataError,

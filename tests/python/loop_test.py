@@ -133,7 +133,7 @@ def test_wrong_parameters():
     x = xgrad.Variable([1.0], requires_grad=True)
     for given, kind, message in (([], xgrad.Error, "parameters: there are none"), ([x, x], xgrad.Error, "parameters: 1 is given twice"),
                                  ([3], TypeError, "parameters: expected Variables, .* got int"),
-                                 ([("w", x * x)], xgrad.GradientError, "parameters: w is no leaf"),
+                                 ([("w", x * x)], xgrad.GradientError, "parameters: w is not a leaf"),
                                  ([x, xgrad.Variable(np.float32([1]), True)], TypeError, "float64, as the other arguments are, got float32")):
         with pytest.raises(kind, match=message):
             xgrad.optim.SGD(given, lr=1.0)
@@ -269,7 +269,7 @@ def test_modules():
     np.testing.assert_allclose((net.blocks[0](np.ones((1, 2), np.float32)) - net.blocks[0].bias).value, 2, 1e-6)
     net.load_state_dict(state)
     assert (net.blocks[0].weight == state["blocks.0.weight"]).all()
-    with pytest.raises(xgrad.CheckpointError, match="parameters that the state lacks: scale; no parameters of this module: other"):
+    with pytest.raises(xgrad.CheckpointError, match="parameters that the state lacks: scale; not parameters of this module: other"):
         net.load_state_dict({"other": state.pop("scale"), **state})
     with pytest.raises(xgrad.ShapeError, match=r"scale: expected shape \(\), got \(1,\)"):
         net.load_state_dict({**state, "scale": [1.0]})

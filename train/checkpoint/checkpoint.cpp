@@ -23,7 +23,8 @@ constexpr std::size_t kDigest = 64;  // digits of a digest in the manifest
 constexpr std::string_view kBetween = "  ";
 constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
-// A run that owes a validation overwrites its checkpoint after it, and lists the second one only.
+// A run that was stopped during a validation overwrites this checkpoint after it, and lists only
+// the second one in the manifest.
 static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
   if (checkpoint.state.contains(kOwesValidation)) return;
   const fs::path beside = path.parent_path();
@@ -32,7 +33,7 @@ static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path
   check<UnsavedError>(
       listed == manifest.end() || listed->second == checkpoint.sha256, path.string(), kUnsaved,
       ": its SHA-256 is not the one that ", kManifest,
-      " lists; put the saved file back, or move this one out of the directory to go on from an "
+      " lists; put the saved file back, or move this one out of the directory to resume from an "
       "earlier checkpoint. If you changed it on purpose, remove its line from ",
       kManifest);
 }

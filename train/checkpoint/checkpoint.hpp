@@ -32,9 +32,9 @@ struct Checkpoint {
   std::string config = {};  ///< resolved TOML, without execution keys
 };
 
-/// Name of the state entry of what the task learned from its data, such as a vocabulary.
+/// Name of the state entry that holds what the task learned from its data, such as a vocabulary.
 inline constexpr const char* kLearned = "task";
-/// Name of the state entry of a run that was stopped during the validation of its last step. The
+/// Name of the state entry that marks a run stopped during the validation of its last step. The
 /// resumed run validates that step first.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
@@ -42,9 +42,9 @@ inline constexpr const char* kOwesValidation = "owes_validation";
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
-/// Returns one line for each difference: the step, config keys, state entries, and tensors. Of
-/// numbers, a line says how many differ, and the largest difference, also in units in the last
-/// place. Empty if both checkpoints are equal to the bit.
+/// Returns one line for each difference: the step, config keys, state entries, and tensors. For a
+/// tensor, the line says how many numbers differ and the largest difference, also in ulp (units in
+/// the last place). Empty if both checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
 /// The SHA-256, as 64 hexadecimal digits, of the step, the parameters and the optimizer's tensors:
@@ -85,8 +85,8 @@ struct SavedCheckpoint : Checkpoint {
   std::string sha256 = {};  ///< of all its bytes, 64 hexadecimal digits
 };
 
-/// Reads a file as from_hdf5() does, into memory only after checking its seal and, in blocks, its
-/// digest. Throws as from_hdf5(), and IoError, also if the file changes meanwhile.
+/// Reads a file as from_hdf5() does. Checks the seal and, in blocks, the digest before the file is
+/// in memory. Throws the errors of from_hdf5(), and IoError, also if the file changes meanwhile.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
@@ -103,17 +103,17 @@ std::vector<Batch> batches_of(const Checkpoint& failed);
 /// The file name of a failed step: "fault-0000001200.h5" for step 1200.
 std::string failed_step_name(std::uint64_t step);
 
-/// File name of the manifest in the directory of the checkpoints: digest and name of each that the
-/// run published, and of the certificate of its gradients, one per line, as `sha256sum --check
-/// --ignore-missing` reads them.
+/// File name of the manifest in the directory of the checkpoints. Each line holds the digest and
+/// name of a checkpoint that the run published, or of the certificate of its gradients, in the
+/// format of `sha256sum --check --ignore-missing`.
 inline constexpr const char* kManifest = "manifest.sha256";
 
 /// File name of the certificate of a run's gradients, in the run's directory.
 inline constexpr const char* kCertificate = "gradcheck.json";
-/// The same in the manifest.
+/// The name of the certificate in the manifest.
 inline constexpr const char* kListedCertificate = "../gradcheck.json";
 
-/// Returns the line of a file.
+/// Returns the manifest line of a file with these bytes.
 std::string manifest_line(const std::string& name, std::string_view bytes);
 /// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
 /// publishing the file: a listed file that does not exist is harmless, an unlisted one is not.
@@ -124,23 +124,23 @@ std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::stri
 /// Reads the digest of each name; none without a manifest. Skips malformed lines. Throws IoError.
 std::map<std::string, std::string> read_manifest(const Folder& directory);
 
-/// The run whose manifest lists a file did not save it in this form.
+/// A file differs from the one that its run saved, as the run's manifest shows.
 struct UnsavedError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
-/// How its message goes on after the path.
+/// The part of its message that follows the path.
 inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 
-/// The same, and checks that a file with the name of a checkpoint holds the step in its name.
-/// Throws UnsavedError, which says what to do, if the manifest beside the file lists another
-/// SHA-256 for it. Accepts names that the manifest does not list, and any file if there is no
-/// manifest.
+/// Reads a file as read_checkpoint() does. If its name is that of a checkpoint, also checks that it
+/// holds the step in the name. Throws UnsavedError, which says what to do, if the manifest beside
+/// the file lists another SHA-256 for it. Accepts names that the manifest does not list, and any
+/// file if there is no manifest.
 SavedCheckpoint load_checkpoint(const std::string& path,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
 /// Says what is wrong with a file, starting with its path: why load_checkpoint() refuses it. Empty
 /// if nothing is. Throws IoError if the file cannot be read and NewerFormatError if it needs a
-/// newer xgrad: neither proves damage.
+/// newer xgrad: neither means damage.
 std::string find_damage(const std::string& path);
 
 /// "step-0000001200.h5"
@@ -160,13 +160,14 @@ std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 /// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
 /// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
-/// Loads the checkpoint with the highest step that is not passed over. Throws CheckpointError,
-/// which says what is wrong with a few, if there is none; IoError.
+/// Loads the checkpoint with the highest step that is not passed over. If there is none, throws
+/// CheckpointError, which says what is wrong with a few of them. Throws IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
-/// Loads the checkpoint of the best step until `last`, another one of its run; nothing if `last` is
-/// it, there is none yet, or train.keep_best is off. Throws CheckpointError, which names the file,
-/// if it is missing or load_checkpoint() refuses it; IoError.
+/// Loads the checkpoint of the best step up to `last`, a checkpoint of the run. Returns nothing if
+/// `last` itself is the best, if no step is the best yet, or if train.keep_best is off. Throws
+/// CheckpointError, which names the file, if it is missing or load_checkpoint() refuses it;
+/// IoError.
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 
@@ -190,13 +191,14 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// Lets the data that a run keeps in its directory, as task.train = RUN/data/train, follow the run
-/// to `directory`, where it is now, unless an override sets it.
+/// If a run keeps its data in its own directory, as in task.train = RUN/data/train, changes these
+/// paths to `directory`, where the run is now, unless an override sets them.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// The checkpoint of a run directory to take: best_checkpoint() if there is one, else the last that
-/// is not damaged; the last; or the last that the run saved (PassOver::unsaved), to resume from.
+/// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
+/// last. last: the last that is not damaged. resumed: the last that the run saved
+/// (PassOver::unsaved), to resume from.
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

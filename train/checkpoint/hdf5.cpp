@@ -50,7 +50,8 @@ void check_name(const std::string& name) {
   check<CheckpointError>(good, "'", name, "' is not a valid name for an entry of a checkpoint");
 }
 
-/// The group of a tensor, up to the last dot (of a parameter: its module) or the first; its name.
+/// Splits a tensor's full name into group and name: a parameter at its last dot, so that the group
+/// is its module, and other tensors at the first dot.
 std::pair<std::string, std::string> place_of(const List& list, const std::string& name) {
   check_name(name);
   const bool parameter = list.tensors == &Checkpoint::parameters;

@@ -11,10 +11,10 @@
 
 namespace xgrad {
 
-// The kinds of averaged weights, which start their names: of train.ema and of train.swa_start.
+// The prefixes of the names of averaged weights: of train.ema and of train.swa_start.
 constexpr std::array kAverages = {"ema.", "swa."};
 
-// The name of the parameter of which this state is the average; empty if it is none.
+// If this state is the average of a parameter, the name of the parameter; otherwise empty.
 static std::string_view averaged(std::string_view name) {
   for (const std::string_view kind : kAverages) {
     if (name.starts_with(kind)) return name.substr(kind.size());

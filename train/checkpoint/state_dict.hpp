@@ -18,8 +18,8 @@ template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 
 /// Returns a checkpoint of copies of the parameters, the optimizer's state and, if given, the
-/// averaged weights. restore() is its inverse. `whole` returns the tensors of some states, put
-/// together from all processes, or nothing in a process that does not save.
+/// averaged weights. restore() is its inverse. `whole` gathers the tensors of some states from all
+/// processes; in a process that does not save, it returns nothing.
 template <class T>
 Checkpoint capture(
     const Parameters<T>& parameters, const Optimizer<T>& optimizer,
@@ -30,15 +30,16 @@ Checkpoint capture(
 /// weights ([train] ema or swa_start) replace the weights unless `raw`.
 Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
 
-/// Overwrites every parameter with weights of any origin, converted to T. Throws CheckpointError,
-/// which starts with `origin`, with nothing changed, and lists every parameter that is missing,
-/// unexpected, of another shape or too large for T.
+/// Overwrites every parameter with weights of any origin, converted to T. If a parameter is
+/// missing, unexpected, of another shape or too large for T, changes nothing and throws
+/// CheckpointError, which starts with `origin` and lists all such parameters.
 template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters);
 
-/// Overwrites the parameters, the optimizer's state, but not its steps(), and, if given, the
-/// averaged weights by those of a run's checkpoint. As strict, and refuses another scalar type.
+/// Overwrites the parameters, the optimizer's state except its steps(), and, if given, the averaged
+/// weights with those of a run's checkpoint. Throws as restore_weights(), and also for another
+/// scalar type.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);

@@ -64,7 +64,7 @@ std::string chosen(const Resolved& given, const std::string& section) {
   return std::get<std::string>(*detail::find_config_key(section, key)->get(Config()));
 }
 
-// Whether a run's own config has a part there that another program added.
+// Whether a run's own config uses a part that another program added.
 bool has_part_of_another(const Resolved& given, const Assignment& a) {
   return given.writer == ConfigWriter::xgrad && !is_overridden(a) && a.section != "task" &&
          detail::find_config_key(a.section, detail::choosing_key(a.section)) &&
@@ -198,7 +198,7 @@ class Validator {
       if (const auto value = checked(a, key->spec)) key->set(config_, *value);
       return;
     }
-    if (a.section == "task" && given_.task == nullptr) return;  // that is reported itself
+    if (a.section == "task" && given_.task == nullptr) return;  // reported by itself
     const auto& options = given_.task ? given_.task->options : std::vector<OptionSpec>();
     const auto spec = std::ranges::find(options, a.key, &OptionSpec::name);
     if (a.section == "task" && spec != options.end()) {
@@ -242,7 +242,8 @@ class Validator {
                            : "unknown key; there are " + joined(names));
   }
 
-  // The value, if it is valid. A path counts from the config's folder or, in overrides, from here.
+  // The value, if it is valid. A relative path starts at the config's folder or, in overrides, at
+  // the current directory.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
     std::string wrong;
     if (const auto* value = std::get_if<OptionValue>(&a.value)) {

@@ -23,7 +23,7 @@ struct ModelConfig {
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
-  double stochastic_depth = 0;          ///< rate at which the last layer is skipped, per sample
+  double stochastic_depth = 0;          ///< probability to skip a sublayer of the last layer
   std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
   std::string normalization = "layer";  ///< kind of norm, a Normalization by name
   bool final_norm = true;               ///< adds a norm after the last block
@@ -31,19 +31,19 @@ struct ModelConfig {
   std::string activation = "gelu";      ///< of the MLP, an Activation by name
   std::string positions = "learned";    ///< position encoding, a PositionKind by name
   std::size_t max_distance = 32;        ///< for relative_bias: distances beyond this share one bias
-  bool cross_positions = false;         ///< rotary positions between outputs and inputs, too
+  bool cross_positions = false;         ///< rotary positions in cross-attention too
   std::string pool = "cls";             ///< for sequence outputs, a Pool by name
   std::string input = "embedding";      ///< how token ids become vectors
   bool embedding_norm = false;          ///< adds a norm before the first block
   std::size_t window = 3;               ///< for window_mlp: tokens in a window; odd
   std::size_t patch = 4;                ///< side of an image patch, in pixels
-  std::size_t patch_overlap = 0;        ///< pixels that a patch has more on each side
+  std::size_t patch_overlap = 0;        ///< extra pixels on each side of a patch
   bool qkv_bias = false;                ///< adds a bias to queries, keys and values
   bool out_bias = true;                 ///< adds a bias to the output projection
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width
   std::string mask = "none";  ///< what a token attends to
   bool exclude_self = false;  ///< a token does not attend to itself
-  std::string score = "dot";  ///< how keys are compared, a Score by name
+  std::string score = "dot";  ///< how a query and a key are compared, a Score by name
   double scale = 0;           ///< factor of the scores; 0: the default of Score
   double temperature = 1;     ///< divides the scale
   bool log_scale = false;     ///< multiplies the scores by log(number of keys)
@@ -84,7 +84,7 @@ struct TrainConfig {
   std::size_t shards = 1;      ///< parts of each batch, whose gradients are added in a fixed order
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
-  double clip_value = 0.0;     ///< maximum size of each element of a gradient; 0: no limit
+  double clip_value = 0.0;     ///< maximum absolute value of a gradient element; 0: none
   std::string loss = "auto";   ///< auto: by the type of target
   double huber_delta = 1.0;    ///< error at which huber turns from quadratic to linear
   double label_smoothing = 0.0;  ///< fraction of the target probability spread over all classes
@@ -110,8 +110,8 @@ struct TrainConfig {
   std::uint64_t evaluate_every = 0;  ///< steps; 0: every epoch, or every tenth of the run
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;          ///< number of newest checkpoints to keep besides the best
-  bool keep_best = false;        ///< a run's model is that of its best step, not of its last
-  std::string best_metric = "loss";  ///< metric of the validation split that says which is best
+  bool keep_best = false;        ///< uses the weights of the best step, not of the last
+  std::string best_metric = "loss";  ///< validation metric that chooses the best step
   std::string precision = "float";   ///< arithmetic
 };
 
@@ -121,13 +121,13 @@ struct ExpectConfig {
   std::optional<double> accuracy_below;      ///< maximum on the test split, of a config that fails
   std::optional<double> below_ceiling;       ///< maximum gap to the best possible accuracy
   std::optional<double> above_baseline;      ///< minimum lead of the accuracy over best_baseline()
-  std::optional<double> at_token_ceiling;    ///< maximum gap to the best accuracy by single tokens
+  std::optional<double> at_token_ceiling;    ///< maximum gap to the best that a token alone allows
   std::optional<double> above_floor;         ///< maximum excess over the lowest loss, as a fraction
   std::optional<double> exact_match;         ///< minimum
   std::optional<double> r2;                  ///< minimum
   std::optional<double> loss;                ///< maximum
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
-  std::optional<double> bits_below_rule;     ///< minimum bits below those of the task's best rule
+  std::optional<double> bits_below_rule;     ///< minimum improvement in bits over the best rule
   std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
   std::optional<std::uint64_t> within_steps;  ///< maximum first_reached()
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
@@ -166,8 +166,8 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of its section that it reads as well, among those of built-in parts. A config that sets
-  /// others is refused.
+  /// Keys of built-in parts in its section that it reads too. A config that sets other keys of
+  /// built-in parts there is refused.
   std::vector<std::string> keys = {};
 };
 

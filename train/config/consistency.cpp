@@ -22,8 +22,8 @@ static void heads_and_weights(const ModelConfig& m, const auto& refuse_if) {
             "; change one of them, or set model.head_dim");
   refuse_if(!m.out_proj && m.head_dim != 0 && made != m.width,
             {"model.out_proj", "model.head_dim", "model.heads", "model.width"},
-            "false needs heads that make the width, but ", heads, " heads of ", m.head_dim,
-            " features make ", made, ", and model.width is ", m.width);
+            "false needs heads * head_dim = width, but ", heads, " * ", m.head_dim, " = ", made,
+            ", and model.width is ", m.width);
   refuse_if(m.attention_mean && m.attention_activation == "softmax",
             {"model.attention_mean", "model.attention_activation"},
             "needs another model.attention_activation than \"softmax\", whose weights sum to 1 "

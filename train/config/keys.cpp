@@ -10,7 +10,7 @@
 
 namespace xgrad::detail {
 
-// Hooks may be several, or none.
+// log.hooks may name several hooks, or none; the other choosing keys name one part.
 static std::vector<std::string> parts_in(std::string_view section, const std::string& chosen) {
   return section == "log" ? hooks_in(chosen) : std::vector{chosen};
 }
@@ -20,7 +20,7 @@ bool ConfigKey::read_by(const std::string& chosen) const {
                                               [&](auto& part) { return contains(users, part); });
 }
 
-// Parts of the program add rows to it.
+// Not const, because add_part() adds rows.
 static Keys& table() {
   const SectionKeys<Config> task{"task", [](Config& c) -> Config& { return c; }};
   static Keys keys = all_of(

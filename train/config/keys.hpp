@@ -24,7 +24,7 @@ inline bool contains(const std::vector<std::string>& names, std::string_view nam
 template <class Owner>
 struct Key {
   OptionSpec spec;
-  /// Reads the value. Nothing: the key is not given and has no default.
+  /// Returns the value, or nothing if the key is not given and has no default.
   std::function<std::optional<OptionValue>(const Owner&)> get;
   std::function<void(Owner&, const OptionValue&)> set;
 };
@@ -33,10 +33,10 @@ struct Key {
 struct ConfigKey : Key<Config> {
   std::string section;
   bool execution = false;  ///< changes how a run is executed, not its result
-  /// Parts that use the key, as choosing_key() of the section names them; empty: all.
+  /// The model kinds, optimizers, schedules or hooks ("parts") that use the key; empty: all.
   std::vector<std::string> users = {};
 
-  /// Whether a part that `chosen`, the value of choosing_key(), names uses the key.
+  /// Whether a part named in `chosen`, the value of choosing_key(), uses the key.
   bool read_by(const std::string& chosen) const;
   std::string name() const { return section + "." + spec.name; }
 };
@@ -53,7 +53,7 @@ const ConfigKey* find_config_key(std::string_view section, std::string_view name
 /// The key that chooses among the parts of a section: "kind", "hooks" in [log], or "name".
 const char* choosing_key(std::string_view section);
 
-/// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
+/// Whether this program has all parts named in `chosen`, the value of choosing_key().
 bool is_known(std::string_view section, const std::string& chosen);
 
 /// Whether a part that the config chose uses the key.
@@ -63,16 +63,16 @@ bool is_read(const ConfigKey& key, const Config& config);
 using GroupKey = Key<ParameterGroup>;
 const std::vector<GroupKey>& group_keys();
 
-/// The values of model.preset, each with values that replace the defaults of keys of [model].
+/// A value of model.preset, and the defaults of [model] that it sets.
 using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
 /// Adds a part to the table of keys: its name to the choices of choosing_key(), and its own keys,
 /// which `own` stores. Throws ConfigError when the name or a key is taken or has a wrong form, or
-/// when `keys` names something else than a key of other parts.
+/// when `keys` names a key that no other part has.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
-/// The names in log.hooks, which commas separate; spaces around them do not count.
+/// The names in log.hooks, which are separated by commas, with or without spaces.
 std::vector<std::string> hooks_in(const std::string& list);
 
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
@@ -92,8 +92,8 @@ void check_named_after(const std::string& file, const std::string& path);
 /// `task_keys` are the keys of the config's task.
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys);
-/// Makes a suggestion for a key that is outside of every section, for an unknown section, and for
-/// either, or "section.key".
+/// These return a suggestion: for a key outside of every section, for an unknown section, and for a
+/// name that may be a key, a section or "section.key".
 std::string suggest_anywhere(const std::string& key);
 std::string suggest_section(const std::string& section);
 std::string suggest(const std::string& name);

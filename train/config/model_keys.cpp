@@ -42,7 +42,8 @@ static ConfigKey preset_key() {
   own.spec = {
       .name = "preset",
       .fallback = std::string("none"),
-      .help = help + ". Keys that you set win; the saved config holds the values, not the name.",
+      .help = help +
+              ". Keys that you set override them; the saved config holds the values, not the name.",
       .choices = names};
   own.get = [](const Config&) { return std::optional<OptionValue>(); };
   own.set = [](Config& config, const OptionValue& value) {
@@ -78,9 +79,10 @@ static Keys layer_keys() {
           "Dropout rate of the attention weights."),
       key("stochastic_depth", &M::stochastic_depth, kFraction,
           "Probability, per example and sublayer, that training skips a sublayer of the last "
-          "layer; layer l of L has l/L of it. The others are scaled by 1 / (1 - rate)."),
+          "layer; for layer l of L it is l/L of this value. Sublayers that are not skipped are "
+          "scaled by 1 / (1 - rate)."),
       key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
-          "Where a layer normalises. pre: before each sublayer; post: after each residual "
+          "Place of the norms. pre: before each sublayer; post: after each residual "
           "addition; sandwich: before and after each sublayer; none: nowhere."),
       key("normalization", &M::normalization, {"layer", "rms", "batch"},
           "Kind of norm. layer: layer norm; rms: RMS norm; batch: batch norm over all tokens, "
@@ -152,7 +154,7 @@ static Keys input_keys() {
 static Keys attention_keys() {
   return {
       key("mask", &M::mask, {"none", "causal", "adjacency"},
-          "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
+          "Tokens that a token attends to. none: all; causal: itself and earlier ones; "
           "adjacency: itself and its neighbours in a graph."),
       key("exclude_self", &M::exclude_self, "Keeps tokens from attending to themselves."),
       key("score", &M::score, {"dot", "cosine", "additive"},
@@ -172,7 +174,8 @@ static Keys attention_keys() {
   };
 }
 
-// Keys of every kind of model; others are of built-in kinds, and of added ones that name them.
+// Keys of every kind of model. Other keys belong to the built-in kinds, and to those added kinds
+// that list them in PartEntry::keys.
 constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {

@@ -153,7 +153,7 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// A key that only some parts read requires the key that chooses to name one of them.
+// If only some parts read a key, setting it requires that the choosing key names one of them.
 Json needs_user(const ConfigKey& key) {
   const char* chooser = detail::choosing_key(key.section);
   Json user{{"enum", key.users}};

@@ -10,7 +10,7 @@ using T = TrainConfig;
 
 constexpr const char* kBalanced = "balanced";
 
-// A list, or a word.
+// The value is a list or the word "balanced".
 static ConfigKey class_weights_key() {
   ConfigKey own;
   own.section = "train";
@@ -46,11 +46,12 @@ static Keys step_keys() {
           "Sorts examples by length among this many micro-batches, to reduce padding; 1: off."),
       key("accumulate", &T::accumulate, between(1, 1048576), "Micro-batches per step."),
       key("shards", &T::shards, between(1, 4096),
-          "Parts of each micro-batch, which several processes share out. Results depend on this "
-          "number, but not on the number of processes."),
+          "Number of parts that each micro-batch is split into; several processes divide them "
+          "among themselves. Results depend on this number, but not on the number of processes."),
       key("clip", &T::clip, kNotNegative, "Maximum global gradient norm; 0: no clipping."),
       key("clip_value", &T::clip_value, kNotNegative,
-          "Maximum size of each element of a gradient, applied before train.clip; 0: no limit."),
+          "Maximum absolute value of each gradient element, applied before train.clip; 0: no "
+          "limit."),
       key("loss", &T::loss,
           {"auto", "cross_entropy", "binary_cross_entropy", "mse", "mae", "huber"},
           "Loss to minimise. auto: cross_entropy for classes, binary_cross_entropy for yes or no, "
@@ -64,9 +65,9 @@ static Keys step_keys() {
           "Weight of a penalty on similar heads: the mean squared cosine of the attention maps of "
           "two heads; 0: none. The reported loss excludes it."),
       key("dropout_start", &T::dropout_start, kShare,
-          "Factor of all dropout rates, stochastic depth included, in the first step. It changes "
-          "linearly to train.dropout_end in the last step."),
-      key("dropout_end", &T::dropout_end, kShare, "Factor of all dropout rates in the last step."),
+          "Multiplies all dropout rates, stochastic depth included, in the first step. The factor "
+          "changes linearly to train.dropout_end in the last step."),
+      key("dropout_end", &T::dropout_end, kShare, "Multiplies all dropout rates in the last step."),
       key("curriculum_start", &T::curriculum_start, kCount,
           "Maximum length of the training examples in the first step. It grows linearly to the "
           "longest over train.curriculum_steps; longer examples wait for a later epoch; 0: no "
@@ -86,23 +87,23 @@ static Keys run_keys() {
           "Decay of an exponential moving average of the weights, which is then evaluated; 0: "
           "none."),
       key("swa_start", &T::swa_start, kCount,
-          "Step after which an equal average of the weights begins (SWA), which is evaluated like "
-          "that of train.ema; 0: none."),
+          "Step after which stochastic weight averaging (SWA) begins: an equal average of the "
+          "weights, which is then evaluated; 0: none."),
       key("swa_every", &T::swa_every, between(1, kMany),
           "For train.swa_start: steps between the weights that are averaged."),
       key("patience", &T::patience, kCount,
           "Ends the run after this many evaluations in a row without a better train.best_metric; "
           "0: off."),
       key("on_spike", &T::on_spike, {"stop", "skip", "rollback"},
-          "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
+          "Reaction to a spike (see train.spike). stop: end the run; skip: skip the step; "
           "rollback: return to the last save and continue with the next batches."),
       key("spike", &T::spike, kNotNegative,
           "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
           "limit. A loss or gradient that is NaN or infinite is always one."),
       key("dead_gradients_every", &T::dead_gradients_every, kCount,
-          "Steps between checks, the first after step 1. Each ends the run if the gradient of a "
-          "parameter was missing, or 0 throughout, in all steps since the check before; 0: no "
-          "checks."),
+          "Steps between checks for dead gradients; the first check follows step 1. A check ends "
+          "the run if the gradient of a parameter was missing, or 0 in all elements, in every step "
+          "since the previous check; 0: no checks."),
       key("max_seconds", &T::max_seconds, kNotNegative,
           "Saves and stops the run after this many seconds; 0: no limit."),
       key("threads", &T::threads, between(0, 1024),
@@ -118,12 +119,12 @@ static Keys run_keys() {
       key("keep", &T::keep, between(1, 1048576),
           "Number of newest checkpoints to keep besides the best, at least 2."),
       key("keep_best", &T::keep_best,
-          "Takes the weights of the best validation as the model of the run, not those of the last "
-          "step: they are scored on the test split, and commands load them unless told --last."),
+          "Uses the weights of the best validation, not those of the last step: they are scored on "
+          "the test split, and commands load them unless --last is given."),
       key("best_metric", &T::best_metric,
           {"loss", "accuracy", "exact_match", "perplexity", "bits_per_character", "bits_per_word",
            "r2", "mae", "rmse"},
-          "Metric of the validation split that says which step is the best."),
+          "Validation metric that chooses the best step."),
       key("precision", &T::precision, {"float", "double", "bf16"},
           "Arithmetic: float and double compute everything in that type; bf16 is float, but the "
           "operands of matrix products are rounded to bfloat16."),
@@ -138,7 +139,7 @@ Keys train_keys() {
   return keys;
 }
 
-// Sets for each row which values of the section's `name` use it.
+// Lists for each key the values of the section's `name` that use it.
 static Keys with_users(Keys keys, const std::vector<std::string>& names,
                        const std::vector<std::string>& (*keys_of)(const std::string&)) {
   for (ConfigKey& key : keys) {
@@ -222,12 +223,13 @@ Keys execution_keys() {
       log("csv", &C::log_csv, "Also writes metrics.csv, the rows of metrics.jsonl as a table."),
       log("digests", &C::log_digests,
           "Also writes digests.jsonl, a digest of every tensor of every step, for `xgrad diff`."),
-      log("hooks", &C::log_hooks, "Hooks that the program added, separated by commas."),
+      log("hooks", &C::log_hooks,
+          "Names of hooks to run, separated by commas; a program can add hooks."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
       mpi("timeout", &C::mpi_timeout, kAtLeastOne,
-          "For several processes: seconds after which one that does not answer, because it or its "
-          "machine is stopped, ends the run."),
+          "For several processes: ends the run if one of them does not answer for this many "
+          "seconds, because it or its machine is stopped."),
   };
   for (ConfigKey& key : keys) key.execution = true;
   return keys;
@@ -246,26 +248,25 @@ Keys expect_keys() {
           "Minimum lead of the accuracy over that of the best baseline, a rule fitted by counting; "
           "see the report of a run."),
       key("at_token_ceiling", &E::at_token_ceiling, kShare,
-          "Maximum difference, up or down, between the accuracy and the best possible from each "
-          "token by itself; for tasks where that is known."),
+          "Maximum difference, up or down, between the accuracy and the best that each token alone "
+          "allows; for tasks where that is known."),
       key("above_floor", &E::above_floor, kNotNegative,
-          "Maximum excess of the loss over the lowest possible, as a fraction of the latter; for "
-          "tasks where that is known."),
+          "Maximum of (loss - lowest possible loss) / lowest possible loss; for tasks where that "
+          "is known."),
       key("exact_match", &E::exact_match, kShare,
           "Minimum fraction of test examples with every target right."),
       key("bits_per_character", &E::bits_per_character, kNotNegative,
           "Maximum bits per character on the test split, for language models of characters. The "
           "end of a text counts as a character."),
       key("bits_below_rule", &E::bits_below_rule, between(-kMany, kMany),
-          "Minimum by which the bits per character are below those of the task's best rule, which "
-          "counts n-grams."),
+          "Minimum improvement in bits per character over the task's best rule, which counts "
+          "n-grams."),
       key("r2", &E::r2, between(-kMany, 1), "Minimum R^2 on the test split."),
       key("loss", &E::loss, kNotNegative, "Maximum loss on the test split."),
       key("parameters", &E::parameters, between(1, kMany),
           "Exact number of scalars in all parameters."),
       key("within_steps", &E::within_steps, between(1, kMany),
-          "Maximum step of the first validation at which all claims about metrics hold on the "
-          "validation split."),
+          "Step by which a validation must meet all claims about metrics."),
       key("seconds", &E::seconds, kPositive,
           "Maximum seconds of training, with its evaluations and saves; only `xgrad check` judges "
           "it."),

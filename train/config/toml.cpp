@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-// toml++ also reports as errors what it asserts, and an assertion would end the process.
+// toml++ asserts only what it also reports as an error, and an assertion would end the process.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1

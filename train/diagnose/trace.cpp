@@ -199,7 +199,7 @@ std::string GradientFlow<T>::end_of(const Parameter<T>& parameter) const {
       if (needed[ops_[i].output] && read.made != kConstant) needed[read.made] = true;
     }
   }
-  // A result of the parameter that has a graph but no gradient.
+  // Values that depend on the parameter, are in the graph and have no gradient.
   std::vector<bool> dead(made_.size());
   dead[start] = true;
   std::size_t last = start;

@@ -1,6 +1,7 @@
 // Trace: reports the values and gradients of a training step, each with its place in the model.
-// DeadGradients: finds parameters that no gradient reaches. GradientFlow: tells at which op the
-// gradient of one ends. Replay: runs a failed step op by op again, in its own and higher precision.
+// DeadGradients: finds parameters that no gradient reaches. GradientFlow: finds the op at which the
+// gradient of a parameter ends. Replay: runs a failed step again, op by op, in its own precision
+// and in a higher one.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ struct Checkpoint;
 struct OpPlace {
   std::size_t number = 0;  ///< number of the op, from 1, in the order of forward
   std::string op;          ///< name of the op
-  /// The module whose parameters the op reads; without such, that of the input computed last, so
-  /// the sum of a residual belongs to its sublayer.
+  /// The module whose parameters the op reads. An op without parameters belongs to the module of
+  /// its latest input, so the sum of a residual connection belongs to its sublayer.
   std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -33,7 +34,7 @@ struct OpPlace {
 std::string to_string(const OpPlace& place);
 
 /// During its lifetime, calls `see` for the output of every op of this scalar type and for every
-/// gradient that backward computes, in order. Calls the observer that was active before it first.
+/// gradient that backward computes, in order. First calls the observer that was active before.
 template <class T>
 class Trace final : public OpObserver {
  public:
@@ -81,8 +82,8 @@ class GradientFlow {
   /// The largest magnitude in the gradient of a parameter or of an op's output; 0 if none arrived.
   double gradient_of(const Variable<T>& x) const;
 
-  /// Says at which op the gradient of a parameter ends that has none, or only zeros, after
-  /// backward. Names, in this order of preference, the last op
+  /// For a parameter whose gradient is missing or 0 after backward, says at which op it ends.
+  /// Names, in this order of preference, the last op
   ///
   /// - whose output has a gradient other than 0 and which passes none on towards the parameter,
   /// - that reads the parameter, or what was computed from it, without a gradient, as after
@@ -121,8 +122,8 @@ class GradientFlow {
 };
 
 /// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
-/// the last call of take(). Parameters that require no gradient do not count. A step looks only at
-/// those that have had none since then, up to the first element that is not 0.
+/// the last call of take(). Parameters that require no gradient do not count. A step reads only the
+/// parameters that have had no gradient since then, and stops at the first element that is not 0.
 template <class T>
 class DeadGradients {
  public:

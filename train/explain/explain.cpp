@@ -74,7 +74,8 @@ Json shape_of(const TaskShape& shape) {
           {"value_deviation", shape.value_deviation}};
 }
 
-// Means and deviations of the numbers of inputs, which examples hold scaled; null if they do not.
+// Means and standard deviations by which the task scales the numbers of its inputs; null if it does
+// not.
 Json scale_of(const Task& task) {
   const Json learned = Json::parse(task.vocabulary_and_scales(), nullptr, false);
   if (!learned.is_object() || !learned.contains("mean")) return nullptr;
@@ -152,7 +153,7 @@ std::vector<CheckpointFile> checkpoints_of(const std::string& path, const FoundR
   return files;
 }
 
-// The numbers, from the back, of the checkpoints to show.
+// The checkpoints to show, counted from the last, which is 0.
 std::vector<std::size_t> choose(std::size_t count, std::size_t bytes, std::size_t every,
                                 const std::string& origin) {
   check<ConfigError>(bytes <= kMost, origin, ": a page with these weights would have ", bytes,

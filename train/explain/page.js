@@ -217,7 +217,7 @@ function drawHeads() {
   }
   $("attention-hint").textContent = (image
     ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where that one looks. "
-    : "A row of a map is a token that looks, a column one that is looked at; the largest weight of each map has the full colour. Point at a token to see both. ") +
+    : "In a map, the token of a row looks at the tokens of the columns; the largest weight of each map has the full colour. Point at a token to see where it looks and who looks at it. ") +
     "Press a head to silence it, again to restore it.";
 }
 

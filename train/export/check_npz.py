@@ -1,4 +1,4 @@
-"""Recomputes what xgrad made of a few examples, forward and backward, with nothing but NumPy: CHECK.py [WEIGHTS.npz].
+"""Recomputes xgrad's results for a few examples, forward and backward, with NumPy only: CHECK.py [WEIGHTS.npz].
 
 Reads WEIGHTS.npz and WEIGHTS.reference.npz (by default those of this file's own name), computes logits, loss and the
 gradient of every parameter in float64, prints the worst difference of each kind, and exits with 1 when one is above
@@ -270,7 +270,7 @@ def main():
     worst = {"logits": (np.abs(logits - reference["logits"]).max() / np.abs(logits).max(), "logits"),
              "loss": (abs(loss - reference["loss"]) / max(1, loss), "loss")}
     for name in W:
-        # A gradient that is nothing but rounding, as that of a key's bias, is held to the others' size.
+        # A gradient that is only rounding error, such as that of a key's bias, is compared at the size of the others.
         expected = reference["gradient." + name]
         scale = max(np.abs(expected).max(), 1e-3 * largest)
         off = np.abs(G[name] - expected).max() / scale

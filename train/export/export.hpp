@@ -11,8 +11,9 @@
 
 namespace xgrad {
 
-/// The settings that an exporter supports, which refuses others by name: keys of [model] with words
-/// or with "true", "false" and numbers as in TOML. An empty list allows any value.
+/// The settings of [model] that an exporter supports: keys with their allowed values, which are
+/// words, or "true", "false" and numbers as in TOML. An empty list allows any value. Exporters
+/// refuse other settings by name.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that all exporters that rebuild models support, train/export/check_npz.py included.

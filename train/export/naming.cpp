@@ -24,7 +24,7 @@ using Tensors = std::vector<NamedTensor>;
 struct Library {
   std::string name, model;
   KnownModel known;   // what the library's model supports
-  const char* words;  // parts of our names, and those of theirs, replaced in this order
+  const char* words;  // pairs: part of a name here, then in the library; in this order
   std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
   // For tokens: separate query, key and value, and an embedding table for one token type. Others
@@ -59,8 +59,8 @@ Tensors with_qkv_bias(const Tensors& tensors) {
   return result;
 }
 
-// Splits packed projections. Appends the class token to the words. BERT's pooler, which lies
-// between it and the head, gets identity weights.
+// Splits packed projections. Appends the class token to the word embeddings. BERT's pooler, which
+// lies between it and the head, gets identity weights.
 Tensors as_bert(const Tensors& tensors) {
   Tensors result;
   const auto add = [&](const std::string& name, const AnyTensor& tensor, const auto& make) {
@@ -132,8 +132,8 @@ KnownModel supported(KnownModel own) {
   return own;
 }
 
-// timm multiplies the ratio by the width again and rounds down; a half more keeps that from losing
-// one.
+// timm multiplies the ratio by the width again and rounds down. Half a feature more keeps a
+// rounding error from losing one.
 std::string mlp_ratio(std::size_t hidden, std::size_t width) {
   const bool exact = std::size_t(double(width) * (double(hidden) / double(width))) == hidden;
   return fmt::format("{}{} / {}", hidden, exact ? "" : ".5", width);

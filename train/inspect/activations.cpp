@@ -40,7 +40,8 @@ struct Measure {
   }
 };
 
-// Follows the last output whose classes differ and which has a target, as far as that is known.
+// Follows the last output for which the two answers differ. Skips outputs that are known to have no
+// target.
 Measure follow_classes(const Tensor<double>& from, const Tensor<double>& to, const TaskShape& shape,
                        const Example& example, Patching& patching) {
   const std::size_t classes = shape.classes;
@@ -147,7 +148,7 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                            const std::string& pattern) {
   check<ConfigError>(shape.output != OutputKind::generated,
                      "patch: a model that generates sequences cannot be patched: its decoder reads "
-                     "the outputs so far, which differ between the inputs, also in their number");
+                     "the outputs so far, which differ between the inputs, even in length");
   check<DataError>(length_of(from, shape) == length_of(to, shape),
                    "patch: expected two inputs of the same length, got ", length_of(from, shape),
                    " and ", length_of(to, shape), " tokens");

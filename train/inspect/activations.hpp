@@ -1,5 +1,5 @@
-// Captures the activations of a model at named places, replaces them, and patches them: finds those
-// that carry what one input has and another lacks.
+// Captures the activations of a model at named places, replaces them, and patches them: finds the
+// activations that carry a difference between two inputs.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace xgrad {
 
-/// Calls a function with each activation of one name, or of any name if that is empty, and the path
-/// of its module. The forward pass goes on with what it returns.
+/// Calls a function with each activation of this name (empty: every activation) and the path of its
+/// module. The forward pass continues with the value that the function returns.
 template <class T>
 class EachActivation final : public ActivationTaker<T> {
  public:
@@ -64,16 +64,16 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch);
 
-/// Returns the logits of a batch, without dropout, with the activations that `values` names
-/// replaced by its values, which are rounded to T. Throws Error if the model has no activation of a
-/// name, ShapeError if a shape differs.
+/// Returns the logits of a batch, without dropout, after replacing the activations that `values`
+/// names by its values, rounded to T. Throws Error if the model has no activation of a name,
+/// ShapeError if a shape differs.
 template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,
                                    const std::map<std::string, Tensor<double>>& values);
 
-/// How much of the difference between the answers to two inputs each activation brings back, after
-/// Meng et al. 2022.
+/// The share of the difference between the answers to two inputs that each activation restores
+/// (activation patching, Meng et al. 2022).
 struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
   std::string from;                ///< answer to the input `from`
@@ -83,14 +83,14 @@ struct Patching {
   double to_value = 0;             ///< d for the input `to`
   std::vector<std::string> sites;  ///< names of the activations, as capture_activations() has them
   /// (sites, positions): (d - from_value) / (to_value - from_value), where d is that of the input
-  /// `from` with this activation replaced, at this position, by that of `to`. 0: nothing comes
-  /// back; 1: all does.
+  /// `from` with this activation replaced, at this position, by that of `to`. 0: no effect; 1:
+  /// restores the whole difference.
   Tensor<double> restored;
 };
 
-/// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at
-/// a time and one position at a time; in scores, the position of the query. Leaves out an
-/// activation with the numbers of the chosen one before it, such as a residual stream.
+/// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at a
+/// time and one position at a time; in scores, the position of the query. Leaves out an activation
+/// equal to the matching one before it, such as a repeated residual stream.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
 /// last output with different answers; otherwise it is the output that differs most. Requires: both

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kSide = 128;  // side of a head's picture, in pixels
 constexpr std::size_t kGap = 4;
 constexpr std::uint8_t kGrey = 160;
-constexpr std::size_t kNameWidth = 8;  // width of a token in front of its row
+constexpr std::size_t kNameWidth = 8;  // width of a token before its row
 
 std::string layer_text(const std::vector<Figure>& whole, const LayerStudy& layer) {
   std::string text = fmt::format(

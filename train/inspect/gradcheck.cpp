@@ -85,8 +85,8 @@ std::string digest_of(const Config& config) {
   return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
 }
 
-// The digest of a config without keys that check_model() does not read and that a run may change
-// when it goes on: its length, and how it steps and saves.
+// The digest of a config without keys that check_model() does not read and that a resumed run may
+// change: its length, and how it steps and saves.
 std::string digest_of_checked(Config config) {
   config.optim = {};
   config.schedule = {};

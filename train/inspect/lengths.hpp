@@ -22,8 +22,8 @@ struct LengthScore {
 };
 
 /// Evaluates a run's model on a split, once for each length. A task with a key `length` draws
-/// examples of exactly that length, also beyond those of training. Other tasks have the examples
-/// that they have: each score is over those longer than the length before. Calls
+/// examples of exactly that length, also beyond those of training. For other tasks, each score is
+/// over the existing examples up to its length that are longer than the length before. Calls
 /// progress(length, total) before each. Throws ConfigError if the examples have no length, or if
 /// there is no score at all.
 std::vector<LengthScore> score_lengths(

@@ -75,7 +75,7 @@ struct Tracer final : OpObserver {
   std::uint64_t flops_before_ = 0;
 };
 
-// Inserts a module behind its parent and siblings, whatever the order of the calls.
+// Inserts a module after its parent and siblings, whatever the order of the calls.
 void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
   if (std::ranges::find(tree, path, &ModuleSummary::path) != tree.end()) return;
   const std::string parent = path.find('.') == path.npos ? "" : module_of(path);
@@ -182,7 +182,7 @@ std::size_t state_numbers(const Config& config, const Parameters<T>& parameters)
   return numbers;
 }
 
-// Runs forward and backward of a step twice: the second time, work space is there.
+// Runs forward and backward of a step twice, because the first run also allocates work space.
 template <class T>
 ModelSummary measure(const Config& config) {
   // Each working thread allocates its own work space, at an unpredictable time.

@@ -171,7 +171,7 @@ Profile measure(const Config& config, std::size_t steps) {
   Profiler profiler(counters);
   const ScopedObserver observing(profiler);
   std::vector<double> explained;
-  double before = 0;  // time of rows that name no work
+  double before = 0;  // time of the rows "other" and "between ops"
   for (std::size_t i = 0; i < steps; ++i) {
     profiler.tracing = i + 1 == steps;
     {
@@ -209,7 +209,7 @@ Profile measure(const Config& config, std::size_t steps) {
 
 Overfit overfit_batch(Config config, const std::function<void(const StepReport&)>& watch) {
   constexpr double kMemorised = 1e-3;        // a batch counts as memorised below this loss
-  constexpr std::uint64_t kPatience = 2000;  // a loss still falls if by a tenth in so many steps
+  constexpr std::uint64_t kPatience = 2000;  // steps in which the loss must fall by a tenth
   config.model.dropout = config.model.attention_dropout = config.model.stochastic_depth = 0;
   config.train.label_smoothing = config.optim.weight_decay = 0;
   for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
@@ -234,7 +234,7 @@ Overfit overfit_batch(Config config, const std::function<void(const StepReport&)
 
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps) {
   config.train.spike = 0;                 // large gradients are expected here
-  config.train.dead_gradients_every = 0;  // and rates at which units die
+  config.train.dead_gradients_every = 0;  // and so are dead units
   return with_precision(config, [&]<class T>() {
     Trainer<T> trainer(config);
     std::vector<TriedRate> tried;
@@ -317,7 +317,7 @@ std::string to_text(const Profile& p) {
   }
   return text_table(rows) +
          fmt::format(
-             "\na step: {:.3f} ms, {:.1f} % of it explained by rows that name work "
+             "\na step: {:.3f} ms, {:.1f} % of it in ops, loader and update "
              "(mean and median of {} steps, {} thread{})\n"
              "this machine: {:.1f} GFLOP/s in a large matrix product, {:.1f} GB/s in a large "
              "copy\n",

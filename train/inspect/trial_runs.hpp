@@ -35,7 +35,8 @@ struct TriedRate {
 /// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if these are too few.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate around which the loss falls fastest, a tenth of the curve to either side.
+/// The learning rate at which the loss falls fastest, measured over a tenth of the curve on each
+/// side.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters

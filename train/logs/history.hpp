@@ -18,7 +18,7 @@ struct RunHistory {
   enum class State { finished, failed, unfinished };
 
   std::string path;
-  std::string name;  ///< from read_runs(): last part of the path, after parents if others share it
+  std::string name;  ///< from read_runs(): last part of the path, with parents if others share it
   std::string config_text;
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
@@ -27,7 +27,8 @@ struct RunHistory {
   std::uint64_t last_step = 0;
   double seconds = 0, rate = 0;  ///< from the last row of timing.jsonl; 0 if there is none
 
-  /// The last row of a split, of validation that of the step scored on the test split; or nullptr.
+  /// The last row of a split, or nullptr. For validation: the row of the step scored on the test
+  /// split.
   const MetricsRow* last(const std::string& split) const;
 };
 
@@ -37,23 +38,26 @@ const char* to_string(RunHistory::State state);
 /// The last line in the log.txt of a failed run.
 std::string failure_line(const std::string& message);
 
-/// Says that the last validation is worse than the best by more than its standard error, if it is.
+/// A sentence if the last validation is worse than the best by more than its standard error; else
+/// "".
 std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
                       std::uint64_t best_step);
 
 /// The last row of a run's timing.jsonl; a row without numbers if there is none.
 MetricsRow last_timing(const Folder& run);
 
-/// Reads the files of a run. Throws IoError if it is none, ConfigError if its config is invalid.
+/// Reads the files of a run. Throws IoError if the directory is not a run, ConfigError if its
+/// config is invalid.
 RunHistory read_run(const std::string& directory);
-/// Reads several, with names that differ unless a directory comes twice.
+/// Reads several runs. Their names differ, unless a directory is given twice.
 std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 
-/// Runs whose configs differ only in train.seed. A mean row holds, for each number that all
-/// averaged rows have, the mean and, if these are several, as "<name>_se" the standard error
-/// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, it is the run's own.
+/// Runs whose configs differ only in train.seed. A mean row holds the mean of each number that all
+/// averaged rows have. If there are several rows, it also holds the standard error as "<name>_se",
+/// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, the mean row is the
+/// row of that run.
 struct RunGroup {
-  std::string name;              ///< of a single run; for several, the keys in which groups differ
+  std::string name;              ///< name of the run; for several, the keys in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
   /// For each split the mean of the last rows, an empty row if no run has one; and the means at the
   /// steps that all runs have rows for.

@@ -50,7 +50,7 @@ Line line_of(const std::string& text, bool has_end, std::uint64_t step, bool val
   return later ? Line{Line::Kind::later} : Line{Line::Kind::row, 2 * row->step + validation};
 }
 
-// Marks as few rows as possible as bad so that the others increase, whichever of two is wrong.
+// Marks as few rows as possible as bad, so that the places of the others increase.
 void mark_misplaced(std::vector<Line>& lines) {
   // ends[k]: last row of an increasing series of k + 1 rows, whose place is the lowest so far.
   std::vector<std::size_t> ends, before(lines.size());

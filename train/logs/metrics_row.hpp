@@ -45,13 +45,14 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
 struct RowsUntil {
   std::uint64_t end = 0;                ///< bytes before the first row of a later step
   bool has_end = true;                  ///< whether a newline ends these bytes
-  std::vector<std::uint64_t> bad = {};  ///< numbers, from 1, of lines in them that are no rows
+  std::vector<std::uint64_t> bad = {};  ///< numbers, from 1, of their lines that are not rows
 };
 
-/// Looks for the rows of a run up to `step` in a log, which exists; unless the step is `validated`,
-/// without the row of its validation. A row whose step does not fit between those of its neighbours
-/// counts as none. The row of the test split, which every resumed run writes again, and a last line
-/// that is cut short, count as of a later step. Throws IoError, as Lines does.
+/// Finds the rows of a run up to `step` in a log, which must exist. If the step is not `validated`,
+/// leaves out the row of its validation. A row whose step does not fit between those of its
+/// neighbours counts as bad. Two lines count as later than `step`: the row of the test
+/// split, which every resumed run writes again, and an incomplete last line. Throws IoError, as
+/// Lines does.
 RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
                      bool validated = true);
 

@@ -162,7 +162,7 @@ Histogram histogram(const T* x, std::size_t count) {
   const auto filled = [](double n) { return n > 0; };
   auto begin = std::find_if(counts.begin(), counts.end(), filled) - counts.begin();
   const auto end = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), filled);
-  if (begin > 0) --begin;  // an empty bucket in front gives the lower limit of the first one
+  if (begin > 0) --begin;  // an empty first bucket gives the lower limit of the next one
   h.limits.assign(limits.begin() + begin, limits.begin() + end);
   h.counts.assign(counts.begin() + begin, counts.begin() + end);
   return h;

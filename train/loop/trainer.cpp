@@ -14,7 +14,7 @@
 
 namespace xgrad {
 
-// A step of the curriculum takes a step's micro-batches.
+// The curriculum counts micro-batches; `accumulate` of them make a step.
 static Curriculum curriculum_of(const TrainConfig& config) {
   return {config.curriculum_start, config.curriculum_steps * config.accumulate, config.accumulate};
 }
@@ -273,7 +273,7 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks,
   return scores ? std::optional(scores->metrics) : std::nullopt;
 }
 
-// An equal average follows the weights until it has its first ones.
+// Before train.swa_start, the equal average is the current weights.
 template <class T>
 void Trainer<T>::update_average() {
   if (!average_) return;
@@ -288,7 +288,7 @@ void Trainer<T>::update_average() {
   average_->update(share);
 }
 
-// Each rank has the averages of a slice, and the other slices of the weights from the other ranks.
+// Each rank has the averages of its slice, and gets the other slices from the other ranks.
 template <class T>
 void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   if (!average_) return f();
@@ -300,7 +300,7 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   try {
     f();
   } catch (...) {
-    average_->swap();  // no gather: the other ranks may not come to one
+    average_->swap();  // no gather: the other ranks may not reach one
     throw;
   }
   swap();

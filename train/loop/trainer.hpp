@@ -53,13 +53,14 @@ class TrainerHooks {
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   /// Called to save a checkpoint; of several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// Called after a failed step after which the run continues, at `step` ([train] on_spike).
+  /// Called after a failed step if the run continues, at `step` ([train] on_spike).
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step, see failed_step(), ends the run. The error ends with the result.
+  /// Called when a failed step, see failed_step(), ends the run. Returns text to append to the
+  /// error message.
   virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
-  /// Returns whether to save and end the run now. A stop or a save of one rank is one of all.
+  /// Returns whether to save and end the run now. If one rank stops or saves, all ranks do.
   virtual bool stop() { return false; }
-  /// Called when the run stops because another rank was told to.
+  /// Called when the run stops because another rank was told to stop.
   virtual void on_stop_of(std::size_t /*rank*/) {}
   /// Returns whether to stop an evaluation early; called before each of its batches.
   virtual bool break_off() { return false; }
@@ -70,16 +71,17 @@ class TrainerHooks {
 /// The progress of a run. Each member is an entry of the list in progress.cpp.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
-  /// entry is missing, unless a resumed run may change its key, of another type or negative.
+  /// entry is of another type or negative, or if it is missing and its key cannot change in a
+  /// resumed run.
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets the step of a checkpoint and adds the entries that the config needs to its state.
   void write(const Config& config, Checkpoint& checkpoint) const;
   /// Records the validation loss of this step, and its train.best_metric. Returns whether that is
   /// finite and the best so far.
   bool observe(double loss, const Figure& figure);
-  /// Counts another failed step, and returns whether it ends the run, given [train] on_spike: the
-  /// eleventh in a row does, and a skipped one that is `lasting`, because weights or optimizer hold
-  /// NaN or infinity.
+  /// Counts another failed step. Returns whether it ends the run, given [train] on_spike: if it is
+  /// the eleventh in a row, or if it would be skipped but is `lasting`, because weights or
+  /// optimizer hold NaN or infinity.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -97,7 +99,7 @@ struct Progress {
 };
 
 /// Trains the model of a config. T is float or double. Each step is a function of the config and of
-/// (step, loader position), so a resumed run ends with the bits of one without interruption, with
+/// (step, loader position), so a resumed run ends with the same bits as an uninterrupted one, on
 /// any number of threads.
 template <class T>
 class Trainer {
@@ -108,8 +110,8 @@ class Trainer {
   /// starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each has a trainer with the same arguments, and all call the same
-  /// functions in the same order, of those that are const only capture(), evaluate(),
-  /// with_evaluated_weights() and gather_gradients().
+  /// functions in the same order. Among const functions, this is required only for capture(),
+  /// evaluate(), with_evaluated_weights() and gather_gradients().
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
   /// Defined in trainer.cpp, because the destructors of all members take long to compile.
@@ -119,8 +121,8 @@ class Trainer {
   void restore(const Checkpoint& checkpoint) {
     restore(checkpoint, Progress(config_, &checkpoint));
   }
-  /// Returns the state of the run as a checkpoint. Of several ranks, only rank 0 gets the state of
-  /// the optimizer unless `everywhere`.
+  /// Returns the state of the run as a checkpoint. With several ranks, only rank 0 gets the state
+  /// of the optimizer unless `everywhere`.
   Checkpoint capture(bool everywhere = true) const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
@@ -149,10 +151,10 @@ class Trainer {
   }
   /// Calls f while the parameters hold the weights that evaluate() uses.
   void with_evaluated_weights(const std::function<void()>& f) const;
-  /// Completes the gradients of the last step, of which each of several ranks has a slice.
+  /// Gathers the gradients of the last step from all ranks, each of which has only a slice.
   void gather_gradients() const { shards_.gather_gradients(); }
-  /// Evaluates a split, with the weights of the checkpoint that rank 0 gives, if it does; returns
-  /// nothing if hooks.break_off() ended it early.
+  /// Evaluates a split, with the weights of `checkpoint` if rank 0 gives one; returns nothing if
+  /// hooks.break_off() ended it early.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks,
                                   const Checkpoint* checkpoint = nullptr) const;
 

@@ -41,7 +41,7 @@ std::vector<double> to_numbers(Sums sums) {
   sums.visit([&](double number) { numbers.push_back(number); });
   return numbers;
 }
-/// Makes sums of the numbers from `at` on, and moves `at` behind them.
+/// Reads sums from the numbers that begin at `at`, and moves `at` past them.
 template <class Sums>
 Sums from_numbers(const std::vector<double>& numbers, std::size_t& at) {
   Sums sums;
@@ -142,7 +142,7 @@ struct Metrics {
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
-  /// Adds the samples of other metrics, as those of another part of the same split or batch.
+  /// Adds the samples of other metrics, such as those of another part of the same split or batch.
   void add(const Metrics& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>
@@ -160,9 +160,10 @@ struct Metrics {
   std::vector<Figure> figures() const;
 };
 
-/// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
-/// latter three. `targets` counts the targets of class c, `guesses` the predictions of it, and
-/// `both` the targets predicted as it; for yes-or-no targets the yeses of output c. Then
+/// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets there is
+/// no matrix. `targets` counts the targets of class c, `guesses` the predictions of c, and `both`
+/// the targets of c that were predicted as c. For yes-or-no targets, class c is a yes of output c.
+/// Then
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
@@ -173,13 +174,13 @@ class ClassReport {
   /// Starts an empty report for this number of classes.
   explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
 
-  /// As Metrics::add() of the same arguments.
+  /// Adds logits with targets; see Metrics::add().
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
   /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
-  /// Adds the samples of another report, as those of another part of the same split.
+  /// Adds the samples of another report, such as one of another part of the same split.
   void add(const ClassReport& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>
@@ -255,7 +256,7 @@ struct Pass {
   std::size_t batch;                     ///< batch size
   Context context = {};                  ///< context of the model's calls
   std::function<bool()> break_off = {};  ///< asked before each batch whether to stop early
-  Range batches = {0, std::size_t(-1)};  ///< which batches; those that there are
+  Range batches = {0, std::size_t(-1)};  ///< numbers of the batches; default: all
 };
 
 /// Calls see(outputs, batch) for every batch. Returns false if `break_off` ended the pass early.

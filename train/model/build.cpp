@@ -22,8 +22,8 @@ namespace xgrad {
 
 namespace {
 
-// The enumerator at the place of a word among those that a key of [model] takes, which stand in the
-// enumerators' order.
+// Returns the enumerator for a word that a key of [model] allows. The key lists its words in the
+// order of the enumerators.
 template <class Enum>
 Enum choose(const char* key, const std::string& word, int first = 0) {
   const auto& words = detail::find_config_key("model", key)->spec.choices;
@@ -133,10 +133,10 @@ void check_next(const ModelConfig& config, const TaskShape& shape) {
   };
   need(config.kind == "encoder", "kind: is " + config.kind, "set it to encoder or mlp");
   need(config.mask == "causal", "mask: is " + config.mask, "set it to causal");
-  need(config.normalization != "batch", "normalization: batch shows a token those after it",
+  need(config.normalization != "batch", "normalization: batch lets tokens see later ones",
        "set it to layer or rms");
   need(config.positions != "relative_index",
-       "positions: relative_index shows the length of the text", "choose others");
+       "positions: relative_index tells tokens the length of the text", "choose others");
 }
 
 void check_mask(const ModelConfig& config, const TaskShape& shape) {
@@ -152,8 +152,9 @@ void check_mask(const ModelConfig& config, const TaskShape& shape) {
       "another model.pool than cls");
 }
 
-// Drawing the weights of a model that has no room for them would take minutes. So asks first for
-// the memory of most of them at once: projections to queries, keys and values, and the MLPs.
+// Without enough memory for the weights, drawing them would take minutes before it failed. This
+// asks first for the memory of most of them at once: projections to queries, keys and values, and
+// the MLPs.
 template <class T>
 void check_room(const ModelConfig& config) {
   const std::size_t keys = config.head_dim == 0 ? config.width : config.heads * config.head_dim;
@@ -169,10 +170,10 @@ void check_room(const ModelConfig& config) {
 
 // Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
 // linear layers and the projections of attention, stored as (fan_out, fan_in), to those of
-// torch.nn.init, and their biases to 0. Queries, keys and values are one matrix where they are
-// stored as one. init_scaled_residuals divides weights that end a sublayer by sqrt(n), where n is
-// the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder (Radford et
-// al. 2019).
+// torch.nn.init, and their biases to 0. If queries, keys and values are stored as one matrix, it is
+// initialized as one matrix. init_scaled_residuals divides weights that end a sublayer by sqrt(n),
+// where n is the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder
+// (Radford et al. 2019).
 InitRule init_rule(const ModelConfig& config) {
   const Initializer chosen = std::map<std::string, Initializer>{
       {"default", {}},

@@ -12,9 +12,9 @@
 
 namespace xgrad {
 
-/// Makes the task of [task], seeded with train.seed; for model.kind = "encoder_decoder" the
-/// generated_task() of it. A checkpoint supplies what the task learned
-/// from its data, if it stores that. Throws ConfigError, DataError, CheckpointError.
+/// Makes the task of [task], seeded with train.seed; for model.kind = "encoder_decoder", its
+/// generated_task(). A checkpoint supplies what the task learned from its data, if it stores that.
+/// Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and

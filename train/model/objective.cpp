@@ -51,10 +51,9 @@ Objective training_objective(const TrainConfig& config, const TaskShape& shape,
   Objective objective = make_objective(config, shape);
   std::vector<double>& weights = objective.class_weights = config.class_weights;
   if (!config.balanced_classes && weights.empty()) return objective;
-  check<ConfigError>(
-      shape.target == TargetKind::classes,
-      "train.class_weights: are for targets that are classes; those of the task are ",
-      to_string(shape.target));
+  check<ConfigError>(shape.target == TargetKind::classes,
+                     "train.class_weights: needs targets that are classes; those of the task are ",
+                     to_string(shape.target));
   if (config.balanced_classes) weights = balanced_weights(*train, shape);
   check<ConfigError>(weights.size() == shape.classes, "train.class_weights: has ", weights.size(),
                      " weights, but the task has ", shape.classes, " classes");

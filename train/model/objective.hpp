@@ -30,10 +30,10 @@ struct Objective {
 /// them.
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
-/// The same with [train] class_weights: the given weights, or balanced ones, n / (K n_c) for class
-/// c of K, with n_c of the n targets in the training data, as scikit-learn's
+/// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
+/// for class c of K, with n_c of the n targets in the training data, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
-/// or a class to balance has none. `train` may be null unless the weights are balanced.
+/// or if a class to balance has no target. `train` may be null unless the weights are balanced.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 
@@ -67,14 +67,14 @@ struct TrainingLoss {
 
 /// Runs the model in training mode on a micro-batch of `whole`.
 ///
-/// With Objective::head_diversity the penalty is the mean, over the examples of `whole`, over the L
-/// attentions, those of a decoder among them, and over the H (H - 1) ordered pairs of heads, of
+/// With Objective::head_diversity the penalty is the mean of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
-/// where A (N, M) are the attention maps before dropout, without rows of padding (S2.14, Lin et al.
-/// 2017). A micro-batch adds the part of its own examples. Throws ShapeError if the model has no
-/// attention.
+/// over the examples of `whole`, the L attentions, including those of a decoder, and the H (H - 1)
+/// ordered pairs of heads g and h. A (N, M) are the attention maps before dropout, without rows of
+/// padding (S2.14, Lin et al. 2017). A micro-batch adds the part of its own examples. Throws
+/// ShapeError if the model has no attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const StepSize& whole);

@@ -43,10 +43,11 @@ struct LoadedModel : TrainedModel<T> {
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
 
-/// Gives the examples the targets that the decoder reads when it is looked into: `outputs`, a line
-/// of class names (or numbers) without the end class for each example; or, if there are none, those
-/// that the model decodes greedily. Does nothing if the model generates no outputs. Throws
-/// ConfigError for outputs that such a model cannot read, DataError for outputs that do not fit.
+/// Sets the targets of the examples, which the decoder reads when its attention or activations are
+/// studied. `outputs` has a line for each example: class names (or numbers) without the end class.
+/// If it is empty, the model decodes the outputs greedily. Does nothing if the model generates no
+/// outputs. Throws ConfigError for outputs that such a model cannot read, DataError for outputs
+/// that do not fit.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -96,7 +97,7 @@ struct Prediction {
 };
 
 /// A trained model. All calls are thread-safe, also on the same object. The same input gives the
-/// same bits on any thread and beside any other inputs.
+/// same bits on any thread and in any batch.
 class Predictor {
  public:
   /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`,
@@ -140,7 +141,7 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 class TextGenerator {
  public:
   /// Loads a checkpoint, or the model of a run directory. Reads no data. Throws IoError,
-  /// CheckpointError, and ConfigError if the model is no causal encoder for next tokens.
+  /// CheckpointError, and ConfigError if the model is not a causal encoder for next tokens.
   explicit TextGenerator(const std::string& run, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
@@ -148,8 +149,9 @@ class TextGenerator {
   /// p of the text is chosen with the p-th number of Rng(seed) / "generate", so a text depends only
   /// on model, beginning and sampling, and not on the number of threads.
   ///
-  /// The model reads the last TaskShape::max_length tokens. When so many are read, it starts again
-  /// with their last half. Throws DataError if the beginning has tokens outside the vocabulary.
+  /// The model reads at most TaskShape::max_length tokens. When it has read that many, it starts
+  /// again with the last half of them. Throws DataError if the beginning has tokens outside the
+  /// vocabulary.
   bool generate(const std::string& beginning, std::size_t most, const Sampling& sampling,
                 const std::function<void(const std::string&)>& say) const;
 

@@ -9,7 +9,8 @@
 namespace xgrad {
 
 constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
-// Smaller buckets, or more of them, cost more for their number than they gain by an early start.
+// Each bucket has a fixed cost. Smaller or more buckets would cost more than they gain by an early
+// start.
 constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
 template <class T>
@@ -19,7 +20,7 @@ static void add(T* to, const T* from, std::size_t n) {
   });
 }
 
-// Buckets end behind tensors, at the next block.
+// A bucket ends at the first boundary of a block after a tensor.
 static std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
   const std::size_t blocks = (row.size() + kBlock - 1) / kBlock;
   const std::size_t least = std::max({ranks, kLeastBlocks, blocks / kMostBuckets}) * kBlock;
@@ -33,16 +34,17 @@ static std::vector<Range> buckets_of(const detail::FlatParameters& row, std::siz
   return buckets;
 }
 
-// The number of the part of a bucket that belongs to a rank. Every other bucket has them in
-// reverse: a tensor that goes on from one bucket into the next then has one run in each slice.
+// The index of the part of a bucket that belongs to a rank. Every second bucket has its parts in
+// reverse order, so that a tensor across two buckets has one contiguous run in each slice.
 static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
   return bucket % 2 == 0 ? rank : ranks - 1 - rank;
 }
 
-// Parts of whole blocks, so that the norm adds the same sums of blocks for any number of ranks.
+// Parts consist of whole blocks, so that the norm adds the same per-block sums on any number of
+// ranks.
 static ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
   ModelPart slice;
-  std::size_t extra = 0;  // blocks that do not go round go to the ranks in turn
+  std::size_t extra = 0;  // remaining blocks go to the ranks in turn
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const Range& bucket = buckets[b];
     const std::size_t blocks = (bucket.size() + kBlock - 1) / kBlock;
@@ -176,7 +178,8 @@ void GradientShards<T>::add_up() {
   sums_.clear();
 }
 
-// In each round, a rank sends the sum of one of its nodes to all others, to each for its slice.
+// In each round, a rank sends the sum of one of its nodes to all other ranks: to each the part in
+// its slice.
 template <class T>
 void GradientShards<T>::send() {
   const std::size_t bucket = --unsent_, self = ranks_->rank();
@@ -283,7 +286,7 @@ void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
   }
 }
 
-// The run of a parameter in the slice is the whole tensor of its state.
+// On each rank, the state of a parameter has only the elements in its slice, from `first` on.
 template <class T>
 std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> states,
                                                 bool wanted) const {

@@ -29,8 +29,8 @@ inline std::size_t cut_of(const Range& node) {
   return node.begin + std::bit_floor(node.size() - 1);
 }
 
-/// The largest nodes inside a range, in order, of a tree or of the part of it below `node`. Their
-/// sums are all that others need of the shards in the range.
+/// The largest nodes, in order, that lie inside a range and below `node`. Their sums are all that
+/// other ranks need of the shards in the range.
 inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
   if (range.end <= node.begin || node.end <= range.begin) return {};
   if (range.begin <= node.begin && node.end <= range.end) return {node};
@@ -45,13 +45,13 @@ inline bool is_node(const Range& range, std::size_t count) {
   return nodes_of(range, {0, count}).size() == 1;
 }
 
-/// The part of a rank in each step. The gradients of the shards are added as a tree over their
-/// numbers says, so the sum depends on the number of shards and not on the number
-/// of ranks. A shard without examples has gradients of 0.
+/// The part of a rank in each step. The gradients of the shards are added in the order of a tree
+/// over the shard numbers, so the sum depends on the number of shards, but not on the number of
+/// ranks. A shard without examples has gradients of 0.
 ///
-/// The scalars of all parameters that require a gradient are numbered in one row. It is cut into
-/// buckets, each of which is sent once its gradients are complete. Every rank updates a slice of
-/// the row, with a part in each bucket, so that all of them receive equally much at any time.
+/// The scalars of all parameters that require a gradient form one row, which is divided into
+/// buckets. Each bucket is sent once its gradients are complete. Every rank updates a slice of the
+/// row. A slice has a part in each bucket, so that all ranks receive equally much at any time.
 template <class T>
 class GradientShards {
  public:
@@ -70,8 +70,8 @@ class GradientShards {
   /// The processes.
   Ranks& ranks() const { return *ranks_; }
 
-  /// Sends gradients from now on while the backward() on this thread computes others. Call it for
-  /// the last shard of this rank, before the last backward() of the shard.
+  /// From now on, sends gradients while backward() computes others on this thread. Call it for the
+  /// last shard of this rank, before the last backward() of the shard.
   void send_early();
   /// Takes the gradients of the parameters as those of the next shard of this rank, and clears
   /// them. With a single shard, they stay where they are.
@@ -84,10 +84,11 @@ class GradientShards {
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// The whole tensors of states of which each rank has its slice: some slots of an optimizer, each
-  /// with a state for each parameter that requires a gradient. Empty unless `wanted` here.
+  /// Gathers the whole tensors of `states`, of which each rank has its slice. `states` are slots of
+  /// an optimizer, each with a state for each parameter that requires a gradient. Returns nothing
+  /// unless `wanted` on this rank.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
-  /// Completes the values of the parameters: ranks send each other their slices.
+  /// Completes the values of the parameters: each rank sends its slice to the others.
   void gather_values() const;
   /// Completes the gradients that add_up() left, in the same way.
   void gather_gradients() const {

@@ -13,7 +13,7 @@
 
 namespace xgrad {
 
-/// Data on their way between ranks; none in this class. Destruction does not wait.
+/// A transfer of data between ranks; in this class there is none. Destruction does not wait.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -33,28 +33,28 @@ class Ranks {
   /// Number of processes.
   virtual std::size_t size() const { return 1; }
 
-  /// Begins to send the elements to_rank[r] of `from` to each rank r, and to receive those that
-  /// rank r sent as the elements from_rank[r] of `into`, which is another buffer. An element has
-  /// `width` bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from`
-  /// stay the same, until wait().
+  /// Begins to send the elements to_rank[r] of `from` to each rank r. Also begins to receive what
+  /// rank r sent, as the elements from_rank[r] of another buffer, `into`. An element has `width`
+  /// bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from` stay the
+  /// same, until wait().
   virtual std::unique_ptr<Transfer> begin_exchange(const void*,
                                                    const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
                                                    std::size_t /*width*/) {
     return std::make_unique<Transfer>();
   }
-  /// Lets transfers go on. Call it now and then while they run beside other work, on any rank.
+  /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
   virtual void progress() {}
   /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 
-  /// From now on ends all processes with a message if another rank, because it is stopped, does not
-  /// answer for this time in seconds.
+  /// From now on, ends all processes with a message if another rank does not answer for this time
+  /// in seconds, because it is stopped.
   virtual void watch(double /*timeout*/) {}
 };
 
-/// The only process of a run on one.
+/// Ranks with this process only.
 Ranks& alone();
 
 /// The processes that train together with this one: alone() unless set_ranks() says otherwise.
@@ -95,8 +95,8 @@ Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
   return sum;
 }
 
-/// Calls work() on every rank. If it throws on one of them, throws on all: here what it threw here,
-/// or else an Error that names the first rank where it threw.
+/// Calls work() on every rank. If it throws on one of them, throws on all: the exception of this
+/// rank, or else an Error that names the first rank that threw.
 void together(Ranks& ranks, const std::function<void()>& work);
 
 /// Whether it is true on any rank.

@@ -18,8 +18,8 @@ constexpr std::size_t kMostNamed = 24;     // rows or columns whose tokens are s
 constexpr double kLine = 13, kTitle = 18;  // in SVG units
 constexpr std::size_t kLongest = 10;       // of a token, in bytes
 
-// The names of the places of a side. Many places, or unknown tokens, have numbers, in steps that
-// leave room.
+// The labels along one side: tokens, or numbers if there are many positions or the tokens are
+// unknown. Numbers are shown in steps that leave enough space.
 std::vector<std::pair<std::size_t, std::string>> labels(const Names& names, std::size_t count,
                                                         double cell) {
   std::vector<std::pair<std::size_t, std::string>> found;
@@ -88,8 +88,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
   }
   if (figures.empty()) return "";
   return fmt::format(
-      "<p class=\"soft\">A row is a query: a token that looks. A column is a key: a token that is "
-      "looked at. White is no weight, dark blue the largest one of the map{}{}.</p>\n{}{}",
+      "<p class=\"soft\">A row is a query, a column a key: the token of the row attends to that of "
+      "the column. White is no weight, dark blue the largest one of the map{}{}.</p>\n{}{}",
       all > kMostMaps ? fmt::format("; the first {} of {} maps", kMostMaps, all) : "",
       outputs_read(shape.output == OutputKind::generated), box, figures);
 }

@@ -168,8 +168,8 @@ std::string body(const Chart& chart) {
   return text + (chart.best ? mark(*chart.best, x, y) : "");
 }
 
-// The rules of the style sheet for drawings, with colours in place of variables, which not every
-// program that shows SVG knows.
+// The rules of the style sheet for drawings, with colours in place of variables, because not every
+// program that shows SVG supports variables.
 std::string drawing_style() {
   const std::string_view style = kStyle;
   const std::size_t begin = style.find("/* drawings */"), end = style.find("/* pages */");
@@ -251,7 +251,7 @@ std::string sparkline(const std::string& title, const std::vector<ChartPoint>& p
       kWide, kHigh, escape(title), path);
 }
 
-// The title stands above the chart, a line of the legend below it for each line of the chart.
+// The title is above the chart. The legend is below it, with one row for each line of the chart.
 std::string picture(const Chart& chart) {
   constexpr double kHead = 24, kLine = 18;
   const std::string drawn = body(chart);
@@ -293,7 +293,7 @@ std::string patch_picture(const Patching& patching, const std::vector<std::strin
   for (const std::string& site : patching.sites) longest = std::max(longest, site.size());
   const double left = kEdge + kCharacter * double(longest) + 8;
   const double height = kNames + kCellHeight * double(rows) + kEdge;
-  const std::string title = fmt::format("{} at output {}: what each activation brings back",
+  const std::string title = fmt::format("{} at output {}: what each activation restores",
                                         patching.measure, patching.output);
   const double width =
       std::max(left + kCellWidth * double(columns), kEdge + kCharacter * double(title.size())) +

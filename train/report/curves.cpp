@@ -73,8 +73,8 @@ std::vector<ChartLine> lines_of(const Groups& groups, const std::string& split,
   return lines;
 }
 
-// The formula by which all rows of the runs, or all last ones, compute a number from another one of
-// their own, as "exp(loss)"; empty if it is a number of its own.
+// The formula by which a number follows from another one in all rows of the runs, or in all last
+// rows, as "exp(loss)"; empty if it does not.
 std::string formula(const Groups& groups, const std::string& name, bool last) {
   const auto found = std::ranges::find(kRepeated, name, &Repeated::name);
   if (found == kRepeated.end()) return "";

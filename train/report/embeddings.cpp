@@ -19,8 +19,8 @@ namespace {
 using Dsyevd = void(const char*, const char*, const int*, double*, const int*, double*, double*,
                     const int*, int*, const int*, int*);
 
-// Whether the process may have as much memory as OpenBLAS takes when it is loaded. It would wait
-// forever for memory that a limit refuses.
+// Whether a limit leaves this process the memory that OpenBLAS takes when it is loaded. Without it,
+// OpenBLAS would wait forever.
 bool has_room() {
   constexpr std::size_t kBytes = 256 << 20;
   void* const room =
@@ -28,9 +28,9 @@ bool has_room() {
   return room != MAP_FAILED && ::munmap(room, kBytes) == 0;
 }
 
-// LAPACK's function, of the library that Debian's alternatives choose; null if there is none. It is
-// loaded at the first call, since OpenBLAS starts threads when it is loaded, and ends a process
-// that may start none.
+// LAPACK's function, from the library that Debian's alternatives choose; null if there is none. It
+// is loaded only at the first call, because OpenBLAS starts threads when it is loaded, and ends the
+// process if it cannot start them.
 Dsyevd* lapack_dsyevd() {
   static void* const library =
       has_room() ? ::dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL) : nullptr;
@@ -40,7 +40,7 @@ Dsyevd* lapack_dsyevd() {
 
 }  // namespace
 
-// Under this name xtensor-blas calls it.
+// xtensor-blas calls LAPACK's function by this name.
 extern "C" [[gnu::visibility("hidden")]] void dsyevd_(const char* job, const char* half,
                                                       const int* n, double* a, const int* row,
                                                       double* values, double* work,
@@ -109,8 +109,8 @@ std::optional<Projection> principal_components(const Tensor<double>& x) {
   if (lapack_dsyevd() == nullptr) return std::nullopt;
   const std::size_t count = x.shape()[0], width = x.shape()[1];
   const Tensor<double> centred = x - xt::mean(x, {0});
-  // The places along a component are an eigenvector u of X X^T, as long as the root of its
-  // eigenvalue; the direction is X^T u.
+  // The coordinates along a component are an eigenvector u of X X^T, scaled to the square root of
+  // its eigenvalue; the direction is X^T u.
   Tensor<double> products = empty<double>({count, count});
   parallel_gemm<double>(count, count, width, 1, {centred.data(), width},
                         {centred.data(), width, Transpose::yes}, 0, products.data(), count);
@@ -148,7 +148,7 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
                                 (kHeight - 2 * kMargin) / std::max(1e-12, top - bottom));
   std::string text = fmt::format(
       "<p class=\"soft\">The embeddings of {} tokens in the plane of their first two principal "
-      "components, which hold {:.1f} % and {:.1f} % of their variance. ",
+      "components, which explain {:.1f} % and {:.1f} % of their variance. ",
       tokens < shape.vocabulary
           ? fmt::format("the first {} of {}", tokens, grouped(shape.vocabulary))
           : fmt::format("all {}", tokens),

@@ -33,8 +33,8 @@ struct Sample {
   // By word, yes-or-no answer or number.
   std::vector<std::string> targets = {}, predictions = {};
   bool right = true;  // every class or answer that counts is right
-  // The probability of the surest error or, if there is none, of the least sure answer. Of numbers
-  // the size of the error: the root of the mean square of the differences.
+  // For classes: the probability of the most confident error or, without errors, of the least
+  // confident answer. For numbers: the root mean square error.
   double score = 1;
 };
 
@@ -166,12 +166,12 @@ std::string samples_section(const Samples& samples, const Dataset& examples,
   }
   const auto count = [&](std::size_t n) { return " " + grouped(n) + " of " + all; };
   if (!samples.wrong.empty()) {
-    add("Wrong:" + count(samples.wrong_count) + ", the surest errors first", samples.wrong);
+    add("Wrong:" + count(samples.wrong_count) + ", the most confident errors first", samples.wrong);
   }
   if (!samples.right.empty()) add("Right:" + count(samples.right_count), samples.right);
   return text +
-         "<p class=\"soft\">The probability is that of the surest error or, where all is "
-         "right, of the least sure answer.</p>\n";
+         "<p class=\"soft\">The probability is that of the most confident error or, if there is "
+         "none, of the least confident answer.</p>\n";
 }
 
 // Precision, recall and F1 of each class; empty without classes.
@@ -189,7 +189,7 @@ std::string classes_section(const ClassReport& classes, const TaskShape& shape) 
   return html::table(rows);
 }
 
-// The confusion matrix. A cell is darker the larger its part of the row.
+// The confusion matrix. A darker cell holds a larger fraction of its row.
 std::string confusion_section(const ClassReport& classes, const TaskShape& shape) {
   if (!classes.has_confusion()) return "";
   std::string text =
@@ -233,8 +233,8 @@ std::vector<std::vector<std::string>> references(const Task& task, std::size_t e
   };
   if (const std::optional<Ceiling> ceiling = task.ceiling(Split::test)) {
     const bool classes = ceiling->accuracy > 0;  // it is 0 for tasks with numbers as targets
-    if (classes) add("highest accuracy there can be", ceiling->accuracy);
-    add("lowest loss there can be", ceiling->loss);
+    if (classes) add("best possible accuracy", ceiling->accuracy);
+    add("lowest possible loss", ceiling->loss);
   }
   const Baseline baseline = measure_baseline(task, std::max(kExamples, examples_seen));
   add("accuracy of the most frequent answer", baseline.majority);

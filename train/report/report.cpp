@@ -109,13 +109,12 @@ const RunHistory& best_run(const RunGroup& group) {
       runs, {}, [](const RunHistory* run) { return loss_of(run->last("validation")); });
 }
 
-// A note on what stands behind the signs of a table.
+// A note that explains the sign ± in a table.
 std::string note_on_errors(const Groups& groups) {
   return std::ranges::all_of(groups, is_one_run)
              ? "± is one standard error over the examples."
-             : "Runs that differ only in train.seed form a group, of which the table shows the "
-               "mean "
-               "± its standard error over the runs. Means are over finished runs, or over "
+             : "Runs that differ only in train.seed form a group. The table shows the mean over "
+               "its runs ± the standard error of the mean. Means are over finished runs, or over "
                "unfinished ones if none finished, or over failed ones if all failed. A mean over "
                "one run of several has no ±. For a group of one run, ± is one standard error over "
                "the examples.";
@@ -295,7 +294,7 @@ std::string learned(const Examined& best, const std::string& of) {
   return text;
 }
 
-// The sections about a group and its best run; `curves` stand after the model.
+// The sections about a group and its best run; `curves` come after the model.
 std::string about(const RunGroup& group, const Examined& best, const std::string& of,
                   const std::string& curves) {
   const std::string numbers = html::numbers_section(group);

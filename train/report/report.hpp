@@ -1,5 +1,5 @@
-// report.html: one self-contained page about one run or several, what it shows of a model, and the
-// HTML and charts as SVG that it consists of. All text from outside goes through escape().
+// report.html: one self-contained page about one run or several; its parts about a trained model;
+// and the HTML and SVG charts that it is made of. All text from outside goes through escape().
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ namespace xgrad {
 
 struct RunGroup;
 
-/// Returns the page. It uses no script and loads nothing. Where a run failed or lost files, it says
-/// what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path is not
-/// a run.
+/// Returns the page. It uses no script and loads nothing. If a run failed or lost files, the page
+/// says what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path
+/// is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// The names of all metrics in the last rows of some splits, in the order of the rows.
@@ -33,7 +33,7 @@ std::vector<std::string> metrics_of(const std::vector<RunGroup>& groups,
 
 /// The parts of report.html that show a trained model. Text is HTML.
 struct Examination {
-  std::string arithmetic;  ///< that it was trained in
+  std::string arithmetic;  ///< in which it was trained
   /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
   /// Names and values of references for the results on the test split: the best possible, baselines
@@ -60,8 +60,8 @@ std::optional<Projection> principal_components(const Tensor<double>& x);
 
 namespace html {
 
-/// Escapes text for an element or a quoted attribute: special characters become entities, invalid
-/// UTF-8, control characters and what XML forbids U+FFFD.
+/// Escapes text for an element or a quoted attribute. Special characters become entities; invalid
+/// UTF-8, control characters and characters that XML forbids become U+FFFD.
 std::string escape(std::string_view text);
 
 /// Escapes a long name and allows line breaks after each `after`.
@@ -119,25 +119,25 @@ std::string sparkline(const std::string& title, const std::vector<ChartPoint>& p
 /// Returns a text of a drawing. `anchor` is "start", "middle" or "end"; `more` further attributes.
 std::string text_at(double x, double y, const char* anchor, const std::string& text,
                     const char* more = "");
-/// Returns the title of an axis with its middle there; `turned` for a vertical one.
+/// Returns the title of an axis, centred at this point; `turned` for a vertical axis.
 std::string axis_title(double x, double y, const std::string& text, bool turned = false);
-/// The width of a text in a drawing, in SVG units, as good as it can be known.
+/// The approximate width of a text in a drawing, in SVG units.
 double text_width(std::string_view text);
 
 /// Returns an SVG file: a row for each activation, a column for each position, named by `tokens`.
 /// White is 0, dark blue 1 or more, and dark orange -1 or less.
 std::string patch_picture(const Patching& patching, const std::vector<std::string>& tokens);
 
-/// Returns a short sample of a line with this look, for use in front of its name.
+/// Returns a short sample of a line with this look, to show before its name.
 std::string sample(std::size_t look);
 /// Returns one legend for any number of charts: samples and names of the lines.
 std::string legend(const std::vector<ChartLine>& lines);
 
 /// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than
-/// three tokens or two features, or no LAPACK. If inputs are tokens, targets classes, and classes
-/// no more than colours, a token has the colour of the class that goes with it most often in the
-/// examples, the first of equal ones: that of its own target, or that of the sequence at all
-/// tokens.
+/// three tokens or two features, or no LAPACK. If inputs are tokens, targets are classes, and there
+/// are no more classes than colours, a token has the colour of the class that it has most often in
+/// the examples (the first one of a tie). The class of a token is its own target, or that of its
+/// sequence.
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 
@@ -149,8 +149,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without those that all rows of the runs, or all last ones, compute
-/// from another number, such as perplexity.
+/// The names of metrics_of() without those that follow from another number in all rows of the runs,
+/// or in all last rows, such as perplexity.
 std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
                                      std::initializer_list<std::string> splits, bool last);
 
@@ -158,14 +158,14 @@ std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
 /// lowest value while the training loss fell; empty if not.
 std::string overfitting(const RunGroup& group);
 
-/// Charts of the main metrics over steps. Of a single group, the lowest validation loss is marked.
+/// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
 std::string curves_section(const std::vector<RunGroup>& groups);
 
 /// A table of all other numbers of a group: small lines with first, last, least and largest values.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() in alphabetical order, without keys that have one value wherever they exist, as
-/// those of an optimizer.
+/// settings_of() in alphabetical order, without keys that have the same value in all groups that
+/// have them, such as keys of one optimizer.
 std::vector<std::vector<std::string>> chosen_settings(const std::vector<RunGroup>& groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.

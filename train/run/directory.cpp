@@ -102,8 +102,8 @@ static bool is_dead(const std::string& name) {
   return process > 0 && name == owner(process) && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-// The process that holds the lock, which writes its name a moment after it gets the lock, over that
-// of one that was killed.
+// The process that holds the lock. It writes its name a moment after it gets the lock, over the
+// name of a process that was killed.
 static std::string owner_of(int lock) {
   std::string name;
   for (int tries = 0; tries < 100 && (name.empty() || is_dead(name)); ++tries) {
@@ -213,7 +213,7 @@ static void check_files(const Folder& folder) {
 // Locks the directory and removes temporary files of a killed run. Throws LockError, IoError.
 static detail::Descriptor locked(const Folder& folder) {
   const std::string file = folder.path_of(kLock), mine = owner();
-  // Empty until the process that gets the lock writes its name, perhaps another one.
+  // The file is empty until the process that gets the lock, this one or another, writes its name.
   try {
     if (!folder.holds(kLock)) publish(folder, kLock, "");
   } catch (const IoError&) {
@@ -274,7 +274,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
   return {std::move(folder), std::move(lock)};
 }
 
-// Writes the digest first: after a crash in between it fits no config, and claims nothing.
+// Writes the digest first: after a crash in between, it matches no config and so claims nothing.
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);

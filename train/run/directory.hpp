@@ -22,8 +22,8 @@ class RunDirectory {
   /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens a run. Throws IoError if the directory is none, or something with the name of one of its
-  /// files is not a regular file; LockError if it is in use.
+  /// Opens a run. Throws IoError if the directory is not a run, or if something with the name of
+  /// one of its files is not a regular file; LockError if it is in use.
   static RunDirectory open(const std::string& path);
 
   /// The path by which the directory was opened.
@@ -44,8 +44,8 @@ class RunDirectory {
 
   /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
   /// byte, and removes those of later steps. Unless the step is `validated`, also removes the row
-  /// of its validation. Moves lines that are no rows among those kept to FILE.bad, and says which;
-  /// returns an empty text if there are none. Throws IoError.
+  /// of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
+  /// message that lists them; empty if there are none. Throws IoError.
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:

@@ -37,7 +37,7 @@ double rule_bits(const std::vector<Rule>& rules) {
   return least / std::numbers::ln2;
 }
 
-// The claims about metrics, whose bounds may depend on what is known besides them.
+// The claims about metrics. Some bounds depend on the result: best possible values, baselines.
 std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   using fmt::format;
   const Ceiling ceiling = known.ceiling.value_or(Ceiling{});
@@ -63,19 +63,20 @@ std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   }
   if (const auto& lead = expect.above_baseline) {
     claim("above_baseline", "accuracy", baseline + *lead, kInf,
-          format("accuracy >= {:.4f}, the best baseline, + {}", baseline, *lead));
+          format("accuracy at least {} above the best baseline, {:.4f}", *lead, baseline));
   }
   if (const auto& gap = expect.at_token_ceiling) {
     claim("at_token_ceiling", "accuracy", alone - *gap, alone + *gap,
-          format("accuracy = {:.4f}, the best from a token alone, ± {}", alone, *gap));
+          format("accuracy within {} of the best from a token alone, {:.4f}", *gap, alone));
   }
   if (const auto& share = expect.above_floor) {
     claim("above_floor", "loss", -kInf, ceiling.loss * (1 + *share),
-          format("loss <= {:.4f}, the least, + {:g} %", ceiling.loss, 100 * *share));
+          format("loss at most {:g} % above the lowest possible, {:.4f}", 100 * *share,
+                 ceiling.loss));
   }
   if (const auto& gap = expect.bits_below_rule) {
     claim("bits_below_rule", "bits_per_character", -kInf, bits - *gap,
-          format("bits_per_character <= {:.4f}, the rule's, - {}", bits, *gap), true);
+          format("bits_per_character at least {} below the best rule, {:.4f}", *gap, bits), true);
   }
   if (const auto& most = expect.accuracy_below) {
     claim("accuracy_below", "accuracy", -kInf, *most, format("accuracy <= {}", *most), true);

@@ -81,7 +81,7 @@ void make_on_all_ranks(const std::string& job, const Config& config, const Check
   together(ranks(), [&] {
     const bool is_copy = task->read_once(
         {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
-    // Empty on a rank that has the data of another.
+    // Empty on a rank that received a copy of the data of another rank.
     const std::string data = is_copy ? "" : digest_of(*task);
     fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
                     {"arithmetic", arithmetic(config.train.precision == "bf16")},

@@ -23,14 +23,14 @@ bool others_at_work();
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
 void send_end();
 
-/// The work of a rank other than 0: does jobs until rank 0 sends the end, or one throws; the other
-/// ranks must then be ended too.
+/// The work of a rank other than 0: does jobs until rank 0 sends the end, or until a job throws. In
+/// the latter case, the other ranks must then be ended too.
 void follow();
 
 /// Makes the trainer of a run on all of ranks() and calls check(trainer); rank 0 sends them the
-/// job. One rank of each machine reads the data. If it fails on one, or if data, initial weights,
-/// program or class of processor differ, throws on all ranks: what was thrown here, else Error that
-/// names the first such rank.
+/// job. One rank of each machine reads the data. If a rank fails, or if data, initial weights,
+/// program or class of processor differ between ranks, throws on all ranks: the exception of this
+/// rank, or else an Error that names the first such rank.
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
@@ -41,7 +41,7 @@ Split split_of(const std::string& name);
 
 /// Loads the model of a run on all of ranks(), scores it on a split as in training, and ends the
 /// job. Counts the classes if a table of them is readable. Calls progress(done, total) with the
-/// examples of this rank. Throws in the same way.
+/// examples of this rank. Throws as make_trainer_on_all_ranks().
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
     const FoundRun& source, Split split,

@@ -16,7 +16,8 @@ struct ConfigResult {
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
-  /// Its row of the table if another process has trained it; empty: to be made of the rest.
+  /// If another process trained it, its row of the table; otherwise empty, and the other members
+  /// make the row.
   std::vector<std::string> cells = {};
 
   /// Whether all runs completed and all claims are true.

@@ -32,8 +32,8 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-// A run resumes from its newest checkpoint that it saved and that verifies. Newer ones are renamed,
-// so that the run can write its own.
+// A run resumes from the newest checkpoint that it saved and that is intact. Newer files are
+// renamed, so that the run can write its own.
 static void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
   const Folder& folder = run.checkpoints();
   std::vector<std::string> said;
@@ -207,8 +207,9 @@ static void need_guard() {
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-// Trains in the directory that open(trainer, console) returns. Before, reads the data, and checks
-// the claims and that `place` has room for two checkpoints: one stays until the next is complete.
+// Trains in the directory that open(trainer, console) returns. Before that, reads the data, checks
+// the claims, and checks that `place` has room for two checkpoints: one stays until the next is
+// complete.
 template <class Open>
 static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
                            const std::string& place, SessionOptions options, const Open& open) {
@@ -235,7 +236,8 @@ static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
   });
 }
 
-// Starts in a new directory, from a checkpoint if there is one; takes the best before it along.
+// Starts in a new directory, from a checkpoint if there is one. Copies `best`, an earlier
+// checkpoint of the original run, into it.
 static Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
                      const SessionOptions& options, const Checkpoint* best = nullptr) {
   std::optional<RunDirectory> run;
@@ -266,14 +268,14 @@ static void check_changes(const Config& before, const std::string& file, const C
 // A run without checkpoints starts again from step 0, unless its checkpoints were lost.
 static void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
-  // One entry is no proof of a loss: the first checkpoint is listed before it is written.
+  // One entry does not mean a loss: the first checkpoint is listed before it is written.
   const std::size_t lost = listed.size() - listed.count(kListedCertificate);
   check<CheckpointError>(lost < 2, run.checkpoints().path(), ": there is no checkpoint, but ",
                          kManifest, " lists ", lost, "; put one back, or start a new run");
 }
 
-// The best checkpoint until that of `source`, from which a run goes on elsewhere, or that one
-// itself. If the best is lost, the run chooses among its own.
+// The best checkpoint up to that of `source`, from which a run continues in another directory; or
+// that of `source` itself. If the best is lost, the run begins without a best step.
 static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
   const Folder folder(source.directory + "/checkpoints");
   const auto best = best_checkpoint(folder, train, source.checkpoint);

@@ -22,8 +22,8 @@ namespace xgrad {
 /// Makes a hook. `own` holds the values of its keys.
 using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own)>;
 
-/// Adds a hook that runs with its name in log.hooks get; its keys stand in [log]. Hooks do not
-/// change the checkpoints of a run. Throws ConfigError when the name or a key is taken.
+/// Adds a hook. It runs if log.hooks contains its name; its keys are in [log]. Hooks do not change
+/// the checkpoints of a run. Throws ConfigError when the name or a key is taken.
 void add_hook(const PartEntry& part, HookMaker make);
 
 /// Makes the hooks that log.hooks names. Throws ConfigError that names one that does not exist.
@@ -43,12 +43,12 @@ struct Result {
   Metrics test = {};                    ///< metrics on the test split, of the last step or `best`
   std::optional<Ceiling> ceiling = {};  ///< best possible on the test split, if the task knows it
   std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
-  /// Best possible on the test split from each token by itself, if the task knows it.
+  /// The best possible on the test split for each token alone, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
   std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
-  std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
+  std::string arithmetic = {};                ///< in which it was computed; see cpu.hpp
   std::optional<std::uint64_t> best = {};     ///< the best step, with train.keep_best
 };
 
@@ -86,8 +86,8 @@ struct SessionOptions {
   bool quiet = false;         ///< shows only results
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
-  /// Hooks of the program, called after the run has logged what they are told. Their exceptions end
-  /// the run.
+  /// Hooks of the program. The run logs each event before it calls them. Their exceptions end the
+  /// run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 

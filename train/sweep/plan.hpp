@@ -60,11 +60,11 @@ std::uint64_t part_of(std::uint64_t steps, double part);
 std::vector<double> rungs(std::size_t settings);
 
 /// Throws IoError unless two locks of a file in this folder exclude each other, here and on other
-/// machines: some network file systems have no locks, or only those of each machine.
+/// machines. Some network file systems have no locks, or only locks within a machine.
 void check_claims_work(const std::string& folder);
 
-/// The mount option that makes locks on the device MAJOR:MINOR those of one machine alone, such as
-/// "nolock"; empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
+/// The mount option that limits locks on the device MAJOR:MINOR to one machine, such as "nolock";
+/// empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
 /// Opens the log of a run and locks it; nothing if another process has locked it. The lock is free

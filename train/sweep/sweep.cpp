@@ -168,8 +168,8 @@ class Sweep {
   }
 
   // Starts or resumes the runs until all are done, and shows the progress meanwhile. A worker waits
-  // for those that others do. On a signal, passes it on to the processes, and starts no more.
-  // Returns the signal, or 0.
+  // for runs that other workers train. On a signal, passes it on to the processes, and starts no
+  // more. Returns the signal, or 0.
   int train_left() {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds kPause(5), kWait(500);  // for runs of other workers
@@ -211,14 +211,14 @@ class Sweep {
     return signal;
   }
 
-  // Starts the next run that nobody does. Returns false if there is none now. Throws LockError if
-  // another process does a run and this is no worker.
+  // Starts the next unclaimed run. Returns false if there is none now. Throws LockError if another
+  // process trains a run and this is not a worker.
   bool start_next(std::size_t threads) {
     for (auto next = left_.begin(); next != left_.end();) {
       const std::string directory = next->directory, log = directory + ".log";
       const auto file = claim(log);
-      check<LockError>(file || options_.worker, directory, " is done by another sweep at this ",
-                       "moment; --worker shares the runs with it");
+      check<LockError>(file || options_.worker, directory,
+                       " is being trained by another sweep; --worker shares the runs with it");
       if (!file) {
         ++next;
         continue;

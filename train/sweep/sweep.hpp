@@ -8,7 +8,7 @@
 
 namespace xgrad {
 
-/// What a sweep trains, and how.
+/// The config of a sweep, the values to combine, and how to train them.
 struct SweepOptions {
   std::string config;                       ///< path of the config
   std::vector<std::string> overrides = {};  ///< for all runs, as "optim.lr=3e-4"
@@ -17,9 +17,9 @@ struct SweepOptions {
   std::size_t random = 0;    ///< number of combinations to draw at random; 0: all
   std::size_t jobs = 0;      ///< maximum of runs at a time, which share the cores; 0: one per core
   bool halving = false;      ///< short runs of all first, then longer ones of the better half
-  bool worker = false;       ///< other workers, on any machines, do runs of the same directory too
+  bool worker = false;       ///< other workers, on any machine, train runs of the directory too
   bool quiet = false;        ///< writes nothing to standard error
-  std::string program = {};  ///< the `xgrad` command, which does the runs; empty: this program
+  std::string program = {};  ///< the `xgrad` command, which trains the runs; empty: this program
   std::function<bool()> stop = {};  ///< asked often; when true, the sweep stops as by SIGTERM
 };
 
@@ -34,8 +34,8 @@ struct SweepEnd {
 /// Trains a config with every combination of values; does not repeat finished runs. On SIGINT or
 /// SIGTERM, the runs save and stop, and the next call continues them. Calls `show` with a table of
 /// results after each round of runs. Writes report.html, results.csv and results.json into the
-/// directory. Throws ConfigError before any run starts; IoError; LockError if another sweep does a
-/// run and this is no worker.
+/// directory. Throws ConfigError before any run starts; IoError; LockError if another sweep trains
+/// a run and this is not a worker.
 SweepEnd run_sweep(const SweepOptions& options,
                    const std::function<void(const std::string& table)>& show);
 

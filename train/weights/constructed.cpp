@@ -235,8 +235,8 @@ const std::vector<ConstructedEncoder>& constructed_encoders() {
       {"first", "One head attends to the first place, at any length (Chiang & Cholak 2022).",
        "length = 100\nmin_length = 4\n", first_model, write_first},
       {"histogram",
-       "One head attends to equal tokens, whose share tells their number; for one "
-       "length (Weiss et al. 2021).",
+       "One head attends to equal tokens; its weight on them tells their count; for one length "
+       "(Weiss et al. 2021).",
        "length = 16\n", histogram_model, write_histogram},
       {"parity",
        "Two layers mark the place of the last 1 of the sorted bits, and say whether it is "

@@ -43,7 +43,7 @@ std::vector<std::string> foreign_formats() {
   return names;
 }
 
-// The file is mapped: the child reads no more than the start of one of another format.
+// The file is mapped: if it has another format, the child reads only its start.
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected) try {
   const std::uint64_t size = format == "hdf5" ? hdf5_size(file) : file.size();

@@ -15,8 +15,8 @@
 
 namespace xgrad {
 
-// The rows of a tensor in the file that a parameter takes its values from, as pairs (row of the
-// file, row of the model), without any the whole tensor; and why nothing is taken, if so.
+// The rows that a parameter takes from a tensor of the file, as pairs (row of the file, row of the
+// model); no pairs: the whole tensor. The text says why it takes nothing; empty if it takes some.
 using Rows = std::vector<std::pair<std::size_t, std::size_t>>;
 using Match = std::pair<Rows, std::string>;
 
@@ -79,7 +79,8 @@ static SavedCheckpoint read_weights(const std::string& path, std::size_t expecte
   return weights;
 }
 
-// The shape of a task that learns its own vocabulary. Other tasks of one name share their names.
+// The shape of a task that learns its own vocabulary, for the names of its ids; otherwise an empty
+// shape, because other tasks of one name have the same names.
 static TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);

@@ -46,12 +46,12 @@ struct Initialization {
   std::optional<PartialFit> partial = {};  ///< without init_strict: the outcome for each tensor
 };
 
-/// Overwrites a model's parameters with the weights in the safetensors file, npz archive or
-/// checkpoint that [model] init_from names, or of the constructed encoder that it names, plus the
-/// noise of init_noise, converted to the model's type. Throws IoError; CheckpointError, with
-/// nothing changed, if the file is in another format, is damaged or does not fit, which lists every
-/// parameter that is missing, unexpected or of another shape. Without init_strict it takes the
-/// weights that fit, as restore_fitting() does, with the names of ids in a checkpoint.
+/// Overwrites a model's parameters with weights, converted to the model's type, and adds the noise
+/// of init_noise. [model] init_from names their source: a safetensors file, an npz archive, a
+/// checkpoint or a constructed encoder. Throws IoError. Throws CheckpointError, with nothing
+/// changed, if the file is in another format, is damaged or does not fit; the message then lists
+/// every parameter that is missing, unexpected or of another shape. Without init_strict it takes
+/// the weights that fit, as restore_fitting() does, with the names of ids in a checkpoint.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

@@ -18,7 +18,7 @@ struct TileSizes<Amx> {
   static constexpr int rows(int) { return 32; }
 };
 
-/// Makes GCC 12 complete its stores to memory, which it does not know that loads of tiles read.
+/// Makes GCC 12 complete its stores to memory, because it does not know that tile loads read them.
 [[gnu::always_inline]] inline void finish_stores(const void* to) {
   asm volatile("" : : "r"(to) : "memory");
 }

@@ -4,7 +4,7 @@
 
 namespace xgrad::detail {
 
-/// A float of a packed block holds the bits of a pair; it is no number.
+/// A float of a packed block holds the bits of a pair; its value as a float has no meaning.
 template <>
 struct Step<Avx512Bf16, float> {
   using Vec = Simd<Avx512Bf16, float>::Vec;

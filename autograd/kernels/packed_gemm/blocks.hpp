@@ -59,7 +59,7 @@ template <class Isa, class T, int R, int V>
 [[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
-  constexpr int kGroups = (R + 3) / 4;  // of rows with a pointer, as one per row fits no registers
+  constexpr int kGroups = (R + 3) / 4;  // rows share a pointer: too few registers for one a row
   constexpr std::size_t kLine = 64 / sizeof(T);
 
   Vec sum[R][V] = {};
@@ -190,7 +190,7 @@ class BlockedProduct {
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    // Parts of as many terms, an even number, on every processor but those of AMX.
+    // Without AMX, all classes cut k into the same parts, with an even number of terms.
     const std::size_t depth = kRowsOfSteps ? part_of(steps_, kBlockDepth, kTileSteps<Isa>)
                                            : part_of(steps_, kBlockDepth / K, 2 / K);
     for (std::size_t j = 0; j < x_.n; j += columns) {

@@ -144,7 +144,8 @@ void pack_transposed(const In* b, std::size_t stride, std::size_t terms, std::si
   }
 }
 
-/// Copies step p of `rows` rows to tiles of R rows and k steps, and to a last one of the rest.
+/// Copies step p of `rows` rows into tiles of R rows and k steps. The last tile has the rest of the
+/// rows.
 template <class Isa, int R, class T>
 [[gnu::always_inline]] inline void scatter_to_tiles(const T* step, std::size_t rows, std::size_t k,
                                                     std::size_t p, T* out) {
@@ -154,8 +155,8 @@ template <class Isa, int R, class T>
   for (std::size_t r = 0; r < rest; ++r) out[full * R * k + p * rest + r] = step[full * R + r];
 }
 
-/// Copies `rows` rows of a transposed A as tiles of R rows; a tile holds k times R elements, for
-/// the k steps of `terms`.
+/// Copies `rows` rows of a transposed A as tiles of R rows. Each tile holds k R elements, where k
+/// is the number of steps in `terms` terms.
 template <class Isa, int R, class T, class In>
 void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
   using S = Simd<Isa, T>;
@@ -178,7 +179,7 @@ void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t 
   }
 }
 
-/// Copies `rows` rows of a transposed A, one behind the other.
+/// Copies `rows` rows of a transposed A, one after the other.
 template <class Isa, class T, class In>
 void pack_columns(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
   using S = Simd<Isa, T>;
@@ -206,7 +207,7 @@ void pack_columns(const In* a, std::size_t stride, std::size_t terms, std::size_
   }
 }
 
-/// Copies `rows` rows of an A that is not transposed, one behind the other.
+/// Copies `rows` rows of an A that is not transposed, one after the other.
 template <class Isa, class T, class In>
 void pack_lines(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
   using S = Simd<Isa, T>;

@@ -3,8 +3,8 @@
 // C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed to stay in the L2
 // cache, and tiles of C that fit the registers are computed from it, down the rows of A. Each block
 // of k adds a chain of multiply-adds, in the order of k, to an element of C; they are fused if the
-// class has the instruction. Where the blocks of k begin depends on k alone, so the bits of C do
-// not depend on how its rows and columns are cut, unlike those of a BLAS.
+// class has the instruction. The blocks of k depend on k alone, so the bits of C do not depend on
+// how its rows and columns are cut, unlike those of a BLAS.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ struct Product {
   T beta;
   T* c;
   std::size_t ldc;
-  /// Memory for all blocks of B, or null. If C has no rows, B is packed into it; else the blocks
-  /// are read from it, and B is not.
+  /// Memory for all blocks of B, or null. If C has no rows, B is packed into this memory. If C has
+  /// rows, the blocks are read from it, and B itself is not read.
   T* blocks_of_b = nullptr;
 };
 
@@ -69,15 +69,16 @@ struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
 /// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
-/// addition rounds once, so the bits are those of Avx512, but it takes subnormal numbers for 0.
+/// addition rounds once, so the bits are those of Avx512, but it treats subnormal numbers as 0.
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
-/// and odd ones apart, before it adds them, and takes subnormal numbers for 0, so its bits differ
+/// and odd ones apart, before it adds them, and treats subnormal numbers as 0, so its bits differ
 /// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
 /// cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
-/// The kernel of a class. A source each instantiates it, compiled for that class.
+/// The kernel of a class. For each class, one source instantiates it and is compiled for that
+/// class.
 template <class Isa, class T, class In = T>
 void packed_gemm(const Product<T, In>& product, void* scratch);
 template <>

@@ -170,7 +170,7 @@ Words<Isa> words_of(const Bf16* from) {
 }
 
 /// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
-/// are no templates on the instruction set, would be merged with those of other sets.
+/// are not templates on the instruction set, would be merged with those of other sets.
 template <class Isa>
 struct Source<Isa, float, Bf16> {
   static constexpr std::size_t kTerms = 1;
@@ -192,9 +192,9 @@ struct Source<Isa, float, Bf16> {
   static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
-/// The Source of an instruction that multiplies pairs: two terms of a sum in a float's bits, which
-/// are no number. The first is in the lower half or, `swapped`, in the upper one. The term after
-/// the last is 0.
+/// The Source of an instruction that multiplies pairs: two terms of a sum in the bits of a float,
+/// which do not form a number. The first is in the lower half or, `swapped`, in the upper one. The
+/// term after the last is 0.
 template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;

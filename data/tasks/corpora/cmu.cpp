@@ -300,7 +300,7 @@ TaskEntry cmu_task() {
               "Positions and about three layers, to read the letters on both sides; a decoder, to "
               "choose phones that suit those before. All forms of one stem are in the same split; "
               "a word is right if all of its letters are.",
-          .theory = "open: nothing is proven",
+          .theory = "open: no theorem is known",
           .source = "the Carnegie Mellon Pronouncing Dictionary, as in Debian's festlex-cmu",
           .best =
               "unknown, because nobody knows the distribution of spellings and sounds, and some "

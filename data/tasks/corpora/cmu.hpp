@@ -39,8 +39,8 @@ class Alignment {
   /// alignment. Returns the log-likelihood of the other words before the round.
   double fit(const std::vector<Pronunciation>& words, double least = 0);
 
-  /// Returns the most likely labels of the letters, or nothing if no alignment is possible. Of two
-  /// equally likely alignments ("ll"), the earlier letter gets the sound.
+  /// Returns the most likely labels of the letters, or nothing if no alignment is possible. If two
+  /// alignments are equally likely ("ll"), the earlier letter gets the sound.
   std::optional<std::vector<std::int32_t>> best(const Pronunciation& word) const;
 
   /// Returns the phones that a label encodes.

@@ -93,12 +93,12 @@ TaskEntry kjv_task() {
                        "program."),
            {.name = "predict",
             .fallback = "masked",
-            .help = "What to predict: hidden characters of a verse (masked), each character from "
+            .help = "Target: hidden characters of a verse (masked), each character from "
                     "those before it (next), or the book a verse is from (book).",
             .choices = {"masked", "next", "book"}},
            {.name = "tokens",
             .fallback = "plain_words",
-            .help = "With predict = book: what a token is. plain_words: a word; word_pairs: words "
+            .help = "With predict = book: kind of token. plain_words: a word; word_pairs: words "
                     "and, after each, its pair with the next.",
             .choices = {"plain_words", "word_pairs"}},
            {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
@@ -115,7 +115,7 @@ TaskEntry kjv_task() {
       .needs =
           "Positions and two layers for hidden characters, which depend on both sides of a gap; "
           "for next ones also a causal mask; for books no layer, because single words reveal them.",
-      .theory = "open: nothing is proven",
+      .theory = "open: no theorem is known",
       .source = "the King James Bible, as in Debian's bible-kjv",
       .best = "unknown, because nobody knows the distribution of the verses"};
 }

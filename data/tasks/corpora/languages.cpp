@@ -121,7 +121,7 @@ TaskEntry languages_task() {
       .needs =
           "Positions and about three layers, to read letters in order. Words that are in several "
           "lists are left out, and no word is in two splits.",
-      .theory = "open: nothing is proven",
+      .theory = "open: no theorem is known",
       .source = "Debian's word lists",
       .best = "unknown, because nobody knows the distribution of the words of a language"};
 }

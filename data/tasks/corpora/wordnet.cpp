@@ -82,7 +82,7 @@ TaskEntry wordnet_task() {
       .debian_packages = {"wordnet-base"},
       .make = make,
       .needs = "Positions, one layer, and embeddings that generalise: half of the words are rare.",
-      .theory = "open: nothing is proven",
+      .theory = "open: no theorem is known",
       .source = "Miller 1995, WordNet, as in Debian's wordnet-base",
       .best = "unknown, because nobody knows the distribution of the definitions"};
 }

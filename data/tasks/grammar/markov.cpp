@@ -10,8 +10,8 @@ namespace xgrad {
 
 namespace {
 
-// The best guess of the states at the places that `counts(id)` says, by the posterior given all
-// tokens, which forward-backward computes. `likelihood(id, state)` is that of a token.
+// The best guess of the states at the places for which `counts(id)` is true, from the posterior
+// given all tokens (forward-backward). `likelihood(id, state)` is the likelihood of a token.
 template <class Likelihood, class Counts>
 Synthetic::Best best_states(const Chain& chain, const Tokens& ids, const Likelihood& likelihood,
                             const Counts& counts) {

@@ -11,7 +11,7 @@ namespace xgrad {
 namespace {
 
 enum Word : std::int32_t { walk, look, run, jump, turn, left, right, opposite, around };
-enum Link : std::int32_t { twice = 9, thrice, both, after, slot };  // behind phrases
+enum Link : std::int32_t { twice = 9, thrice, both, after, slot };  // after phrases
 // The first four actions are those of the first four words.
 enum Action : std::int32_t { left_turn = 4, right_turn, none };
 
@@ -24,7 +24,7 @@ Tokens joined(Tokens first, const Tokens& second) {
 struct Command {
   Tokens words, actions;
 
-  // The command with words behind it, which takes its actions so often.
+  // The command followed by more words, which repeat its actions this many times.
   Command repeated(const Tokens& more, int times) const {
     Command result{joined(words, more), {}};
     for (; times > 0; --times) result.actions = joined(std::move(result.actions), actions);
@@ -62,7 +62,7 @@ std::vector<Command> all_commands() {
   return commands;
 }
 
-// The actions of a command, behind which there may be slots. Throws DataError.
+// The actions of a command, which slots may follow. Throws DataError.
 const Tokens& actions_of(Tokens ids) {
   static const std::map<Tokens, Tokens> actions = [] {
     std::map<Tokens, Tokens> all;
@@ -78,7 +78,7 @@ const Tokens& actions_of(Tokens ids) {
   return found->second;
 }
 
-// The rule by which splits hold out commands; training and validation see none of those.
+// The split of each command. Training and validation have none of the commands that are held out.
 std::function<Split(const Example&)> split_rule(const std::string& held_out, std::size_t outputs) {
   if (held_out == "none") return {};
   return [by_length = held_out == "length", most = outputs == 48 ? 22u : 8u](const Example& input) {

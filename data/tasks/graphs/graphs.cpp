@@ -57,8 +57,9 @@ extern const std::vector<TaskEntry> kGraphTasks = {
               {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
                1, 64}}),
          .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
-         .theory = "needs depth: news travels one edge a layer under an adjacency mask (Gilmer et "
-                   "al. 2017, arXiv:1704.01212)",
+         .theory =
+             "needs depth: information moves one edge a layer under an adjacency mask (Gilmer "
+             "et al. 2017, arXiv:1704.01212)",
          .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
         [](const Options& options, Synthetic& task) {
           constexpr double kDegree = 2.5;  // mean number of neighbours

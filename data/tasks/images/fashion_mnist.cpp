@@ -237,7 +237,7 @@ TaskEntry fashion_mnist_task() {
       .make = [](const Options& options,
                  std::uint64_t seed) { return std::make_unique<FashionMnist>(options, seed); },
       .needs = "Patches with positions, and about four layers.",
-      .theory = "open: nothing is proven",
+      .theory = "open: no theorem is known",
       .source = "Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747",
       .best = "unknown, because nobody knows the distribution of the images"};
 }

@@ -123,9 +123,8 @@ extern const std::vector<TaskEntry> kLookupTasks = {
             return Tokens{ids[k - 1]};
           }));
         }),
-    // An easy task for attention, and one that needs a recurrent network whose state is as long as
-    // the sequence (Bhattamishra et al. 2024). Ids below `symbols` are symbols; the others point to
-    // a place.
+    // An easy task for attention, while a recurrent network needs a state as long as the sequence
+    // (Bhattamishra et al. 2024). Ids below `symbols` are symbols; the others point to a place.
     synthetic_task(
         {.name = "index_lookup",
          .summary = "Output the token at the place that the last token names.",

@@ -84,7 +84,7 @@ Example draw_set(const Rng& rng, const Sizes& sizes) {
   return example;
 }
 
-// Returns the probability of each vector to be the odd one. The n others surround a centre that is
+// Returns the probability of each vector to be the outlier. The n others surround a centre that is
 // normal with variance s^2. So for each coordinate, up to a constant,
 //
 //     log p(x | odd is i) = -1/2 (x_i^2 / (1 + s^2) + sum_others x^2
@@ -207,10 +207,10 @@ extern const std::vector<TaskEntry> kSignalTasks = {
     // depend on the vector's position.
     synthetic_task(
         {.name = "anomaly",
-         .summary = "Find the odd vector in a set: the others are drawn around one centre, it "
-                    "around another.",
+         .summary = "Find the outlier in a set of vectors: the others are drawn around one centre, "
+                    "the outlier around another.",
          .options =
-             {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
+             {{"vectors", 10, "Vectors in a set, the outlier included.", 3, 4096},
               {"features", 4, "Numbers in a vector.", 1, 4096},
               {"spread", 2.0,
                "Standard deviation of the centres, relative to that of vectors around a centre.",

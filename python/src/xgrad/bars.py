@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 T = TypeVar("T")
-PAUSE = 0.1  # seconds between two pictures
+PAUSE = 0.1  # seconds between two drawings
 WIDTH = 30
 
 
@@ -35,7 +35,7 @@ class Bar:
     def show(self, done: int, note: str = "", last: bool = False):
         """Draws it, unless it was drawn a moment ago."""
         now = time.monotonic()
-        if self.first is None:  # a run that goes on begins in the middle
+        if self.first is None:  # a resumed run begins in the middle
             self.first, self.begun = done, now
         if not last and now - self.drawn < PAUSE:
             return
@@ -68,7 +68,7 @@ def _clock(seconds):
 
 
 class progress(Generic[T]):  # noqa: N801, since it is used as a function
-    """Goes through an iterable and shows how far: for step in xgrad.progress(range(1000)). show() adds numbers."""
+    """Iterates with a progress bar, as in: for step in xgrad.progress(range(1000)). show() adds numbers to the bar."""
 
     def __init__(self, iterable: Iterable[T], total: int | None = None):
         """`total` is the number of steps, by default len(iterable) if it has one."""
@@ -88,5 +88,5 @@ class progress(Generic[T]):  # noqa: N801, since it is used as a function
             bar.show(done, self._note, last=True)
 
     def show(self, **numbers: object):
-        """Shows numbers behind the bar, as bar.show(loss=loss)."""
+        """Shows numbers after the bar, as in bar.show(loss=loss)."""
         self._note = ", ".join(f"{name} {float(value):.4g}" for name, value in numbers.items())

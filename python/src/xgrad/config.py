@@ -76,7 +76,7 @@ def _rows(where, given):
         return _array(where, given if not lists else list(given))
     rows = [_array(f"{where}[{number}]", row) for number, row in enumerate(given)]
     if len({(row.ndim, row.shape[1:], row.dtype.kind in "biu", row.dtype.kind == "U") for row in rows}) > 1:
-        raise ValueError(f"{where}: expected rows that differ in nothing but their length, got shapes {rows[0].shape}, {rows[1].shape}, ...")
+        raise ValueError(f"{where}: expected rows that differ only in length, got shapes {rows[0].shape}, {rows[1].shape}, ...")
     return rows
 
 
@@ -95,7 +95,7 @@ def _pair(split, pair):
 
 
 def _guess(x, y):
-    """What the rows say of tokens and labels."""
+    """The values of task.tokens and task.labels that fit the rows."""
     kinds = [rows.dtype.kind if isinstance(rows, numpy.ndarray) else rows[0].dtype.kind for rows in (x, y)]
     guess = {"tokens": "numbers" if kinds[0] == "f" else "words"}
     if kinds[1] == "f":
@@ -108,7 +108,7 @@ def _guess(x, y):
 
 
 def run_folder(file, words, name):
-    """The directory of a run, and whether run.dir names it; else it may be taken."""
+    """The directory of a run, and whether run.dir names it; if not, another run may use that directory already."""
     chosen = [word for word in words if word.startswith("run.dir=")]
     folder = tomllib.loads(chosen[-1])["run"]["dir"] if chosen else ""
     if not chosen and file:
@@ -139,7 +139,7 @@ def _make_folder(file, words, name):
 
 
 def _save(path, array):
-    """Writes an array; one that stands there already must be the same."""
+    """Writes an array; if the file exists, it must hold the same array."""
     if path.exists() and not numpy.array_equal(numpy.load(path), array):
         raise ValueError(f"{path}: holds other data; choose another directory")
     numpy.save(path, array)
@@ -187,13 +187,13 @@ def remove_data(folder):
         shutil.rmtree(folder / "data", ignore_errors=True)
         try:
             folder.rmdir()
-        except OSError:  # it holds files of others
+        except OSError:  # it holds other files
             pass
 
 
 @contextlib.contextmanager
 def replaced(folder):
-    """Puts the run in a folder aside, and removes it when another one begins there; if none does, it comes back."""
+    """Moves the run in a folder aside. Removes it if a new run has begun there, else moves it back."""
     aside = folder.with_name(f".{folder.name}.{os.getpid()}")
     if not (folder / "config.toml").is_file():
         yield

@@ -1,4 +1,4 @@
-"""Modules: what layers, which are made in C++, and your own classes have in common. And files of their weights."""
+"""Modules: the methods that layers, which are made in C++, share with your own classes; and files of weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def _base(kind):
-    """The class of C++ that a class of modules is, or is made of."""
+    """The C++ class that a class of modules is, or inherits from."""
     return next(one for one in kind.__mro__ if one.__module__ == _core.__name__)
 
 
 def _remade(kind, given, values):
-    """A module as copy and pickle make it again, but for its attributes: without gradients."""
+    """A module that copy or pickle makes again: without gradients, and still without its attributes."""
     module = kind.__new__(kind)
     _base(kind).__init__(module, **given)
     for name, value in values.items():
@@ -30,7 +30,7 @@ def _remade(kind, given, values):
 
 
 def _own(module):
-    """{name: Variable} of a layer of C++, always the same Variables; of another module nothing."""
+    """{name: Variable} of a C++ layer, always the same Variables; empty for another module."""
     if _base(type(module)) is _core.Module:
         return {}
     if "_own" not in module.__dict__:
@@ -74,7 +74,7 @@ class Module:
         return _remade, (type(self), self._given, values), {key: at for key, at in vars(self).items() if key != "_own"}
 
     def named_parameters(self) -> Iterator[tuple[str, _core.Variable]]:
-        """(name, Variable) of every parameter, named by its path as in PyTorch; one that several modules share comes once."""
+        """(name, Variable) of every parameter, named by its path as in PyTorch; a shared one is listed once."""
         seen = set()
         for name, value in [*_own(self).items(), *((name, one) for key, at in vars(self).items() if key != "_own" for name, one in _named(key, at))]:
             if id(value) not in seen:
@@ -95,13 +95,13 @@ class Module:
         return {name: one.value.copy() for name, one in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, Any]):
-        """Takes the values of parameters from arrays, or tensors of PyTorch, with the same names. Raises CheckpointError for names
+        """Sets the parameters to the values of arrays, or PyTorch tensors, with the same names. Raises CheckpointError for names
         that differ, ShapeError for shapes that differ, and then changes nothing."""
         own = dict(self.named_parameters())
         missing, unknown = [name for name in own if name not in state], [name for name in state if name not in own]
         if missing or unknown:
             raise CheckpointError("; ".join(f"{what}: {', '.join(names)}" for what, names in
-                                            (("parameters that the state lacks", missing), ("no parameters of this module", unknown)) if names))
+                                            (("parameters that the state lacks", missing), ("not parameters of this module", unknown)) if names))
         values = {name: numpy.asarray(value) for name, value in state.items()}
         for name, value in values.items():
             if value.shape != own[name].shape:
@@ -117,7 +117,7 @@ for _name, _value in vars(Module).items():
 
 class Dropout(_core.Module):
     """Multiplies each element by 0 with probability p, else by 1/(1-p), in calls that pass a stream of random numbers, as
-    rng=xgrad.Rng(seed) / step; without one, it returns x. Each Dropout has a stream of its own below that."""
+    rng=xgrad.Rng(seed) / step; without one, it returns x. Each Dropout derives its own stream from `rng`."""
 
     def __init__(self, p: float = 0.5):
         super().__init__()
@@ -142,8 +142,8 @@ def _flat(state, prefix=""):
 
 
 def save(state: Mapping[str, Any], path: str | os.PathLike):
-    """Writes arrays, numbers, text and dicts of them, as state_dict() gives, into an .npz file, of which a crash leaves the whole
-    or nothing. load() reads it, numpy.load(), and model.init_from of a config."""
+    """Writes arrays, numbers, text and dicts of them, such as a state_dict(), to an .npz file, which a crash leaves as it was or
+    complete. load(), numpy.load() and model.init_from of a config read it."""
     path = pathlib.Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"save: expected a path that ends in .npz, got {path}")

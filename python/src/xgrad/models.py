@@ -70,7 +70,7 @@ class Model:
         return _stacked([one.logits for one in self.predict(inputs)])
 
     def probabilities(self, inputs: ArrayLike) -> numpy.ndarray | list[numpy.ndarray]:
-        """The probability of each of `labels`, in the shape of logits(): they sum to 1, or each is that of a yes."""
+        """The probability of each of `labels`, in the shape of logits(): they sum to 1, or, for yes-or-no labels, each is that of yes."""
         if self._model.target == "numbers":
             raise Error("probabilities: this model predicts numbers, not classes")
         found = self.logits(inputs)
@@ -103,16 +103,18 @@ class Model:
         return [[float(numbers[str(one)]) for one in row.tolist()] for row in rows]
 
     def silence(self, heads: Iterable[tuple[int, int]], examples: int = 1000) -> dict[str, dict[str, float]]:
-        """The metrics on the first examples of the test split of the `whole` model, and `without` the outputs of some heads: each
-        is a pair of the number of its attention module, in the order of attention(), and its number there."""
+        """The metrics on the first examples of the test split: of the `whole` model, and `without` the outputs of some heads. A head
+        is a pair: the number of its attention module, in the order of attention(), and its number in the module."""
         return self._model.silence([tuple(head) for head in heads], examples)
 
     def patch(self, inputs: ArrayLike, source: ArrayLike, names: str = "*residual_after") -> dict:
-        """How much of the answer to another input, `source`, each activation brings back when it takes the place of that for the
-        input, one at a time and at one position at a time. `names` is a pattern of names in capture().
+        """Activation patching: replaces an activation of the input by that of another input, `source`, and measures how much of the
+        answer to `source` this restores. Does so for one activation and one position at a time. `names` is a pattern of names in
+        capture().
 
-        A dict with `restored` (names, positions), 0: nothing, 1: all; `names`; `measure`, and its value `from` the input `to` the
-        source, each behind the answer. Raises DataError if the two differ in length, or have one answer.
+        Returns a dict with `restored` (names, positions), 0: no effect, 1: the whole difference; `names`; `measure`; and pairs of
+        the answer and the value of the measure: `from` for the input, `to` for the source. Raises DataError if the two inputs
+        differ in length or have the same answer.
         """
         (one,), (other,) = self._lines(inputs), self._lines(source)
         return self._model.patch(one, other, names)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
 # The errors of the exit codes of runs; docs/commands.md lists them.
 EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
-# It reads files of other programs, too, since a process with the threads of NumPy must not fork.
+# The command also reads files of other programs, because a process with NumPy's threads must not fork.
 _core._set_command(str(COMMAND))
 atexit.register(_core._leave)
 
@@ -159,10 +159,10 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     of floats: (B, N) or (B, N, F); or a list of B arrays of several lengths. y is (B) or (B, 1) of labels, (B, N) of a label
     for each token, or floats (B) or (B, K). The run directory keeps them, and they move with it.
 
-    `on_step` is called with a Step after each: its step, total, loss, lr, grad_norm and tokens. The run saves and stops if it
-    returns True, with `stopped` "on_step", or raises, and then train() raises that.
+    `on_step` is called after each step with a Step, which has step, total, loss, lr, grad_norm and tokens. If it returns True,
+    the run saves and stops, and `stopped` is "on_step". If it raises, the run saves and stops, and train() raises the same.
 
-    A run that stands in the directory already is an error, unless `overwrite` replaces it.
+    If the directory already holds a run, raises IoError, unless `overwrite` replaces that run.
 
     Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". A progress bar is shown in a notebook and a
     terminal; quiet=True shows nothing, quiet=False the lines of the command on standard error. Raises ConfigError,
@@ -183,7 +183,8 @@ def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterabl
            on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
     """Continues a stopped run, to the same bits as without the stop, and returns its Run.
 
-    `run` is a Run, the path of a run directory, or a checkpoint; from an older checkpoint it starts a run in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
+    `run` is a Run, the path of a run directory, or a checkpoint; from an older checkpoint it starts a run in another directory.
+    `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
     """
     return _run(_core._resume, os.fspath(run), config.overrides(overrides), list(allow_change), on_step=on_step, quiet=quiet)
 
@@ -208,8 +209,8 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
     directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
     NAME.toml. `data` is as in train(), and is kept in `out`. Finished runs are not repeated. Ctrl-C saves the runs and
-    raises KeyboardInterrupt; the same call continues them. Raises the errors of train(), if no run could begin that of the
-    first.
+    raises KeyboardInterrupt; the same call continues them. Raises the errors of train(); if no run could begin, the
+    error of the first run.
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")

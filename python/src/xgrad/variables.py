@@ -1,4 +1,4 @@
-"""What Python, NumPy and PyTorch let one write of an array, for Variables: methods that are made of ops."""
+"""The syntax for arrays of Python, NumPy and PyTorch, for Variables: methods that are made of ops."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from xgrad.errors import GradientError
 
 
 def max(x, axis: int | None = None, keepdims: bool = False) -> _core.Variable:
-    """The largest element, or the largest ones along an axis, which is removed; `keepdims` leaves it with the size 1. The
-    first of equal ones gets the gradient."""
+    """The largest element, or the largest ones along an axis, which is removed; `keepdims` leaves it with the size 1. In a
+    tie, the first element gets the gradient."""
     x = x if isinstance(x, _core.Variable) else _core.Variable(x)
     if axis is None:
         axes = (1,) * x.ndim if keepdims else ()
@@ -25,7 +25,7 @@ def _places(x):
 
 
 def _parts(x, keys):
-    """What integers and slices leave of x."""
+    """x, indexed by integers and slices."""
     if ... in keys:
         at = keys.index(...)
         rest = x.ndim + 1 - sum(key is not None for key in keys)

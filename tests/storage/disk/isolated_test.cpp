@@ -16,7 +16,7 @@ namespace xgrad {
 namespace {
 
 constexpr IsolatedLimits kLimits{.memory = 64 << 20, .result = 1 << 20, .seconds = 20};
-const std::string kEnded = "is damaged, or made to deceive: the process that read it ";
+const std::string kEnded = "is damaged or malicious: the process that read it ";
 const std::string kUnread = "could not be read: the process that read it ";
 
 std::string refusal(const std::function<std::string()>& work,

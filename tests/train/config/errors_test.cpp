@@ -152,7 +152,7 @@ const std::vector<Bad> kBad = {
      "3:22: model.max_distance: has an effect only with model.positions = \"relative_bias\", not "
      "learned"},
     {kStart + "model.out_proj = false\nmodel.head_dim = 3\n",
-     "3:18: model.out_proj: false needs heads that make the width, but 4 heads of 3 features make "
+     "3:18: model.out_proj: false needs heads * head_dim = width, but 4 * 3 = "
      "12, and model.width is 64"},
     {kStart + "model.attention_mean = true\n",
      "3:24: model.attention_mean: needs another model.attention_activation than \"softmax\", "

@@ -187,7 +187,7 @@ TEST(Build, S2_16_SizesThatDoNotFitAreRefusedBeforeAnythingIsAllocated) {
       {tokens + "model = {positions = 'rotary', head_dim = 3}",
        "model.positions: rotary needs an even number of features per head, not 3"},
       {tokens + "model = {out_proj = false, head_dim = 3}",
-       "model.out_proj: false needs heads that make the width, but 4 heads of 3 features make 12"},
+       "model.out_proj: false needs heads * head_dim = width, but 4 * 3 = 12"},
       {tokens + "model.window = 4", "model.window: is 4, must be odd"},
       {tokens + "task.length = 8\ntask.min_length = 9",
        "task.min_length: is 9, must be at most task.length, 8"},
@@ -251,10 +251,10 @@ TEST(Build, ALanguageModelSeesNothingOfWhatItPredicts) {
   EXPECT_EQ(refused([](ModelConfig& m) { m.kind = "mlp", m.mask = "none"; }), "none");
   EXPECT_EQ(
       refused([](ModelConfig& m) { m.normalization = "batch"; }),
-      "model.normalization: batch shows a token those after it" + task + "set it to layer or rms");
-  EXPECT_EQ(
-      refused([](ModelConfig& m) { m.positions = "relative_index"; }),
-      "model.positions: relative_index shows the length of the text" + task + "choose others");
+      "model.normalization: batch lets tokens see later ones" + task + "set it to layer or rms");
+  EXPECT_EQ(refused([](ModelConfig& m) { m.positions = "relative_index"; }),
+            "model.positions: relative_index tells tokens the length of the text" + task +
+                "choose others");
 }
 
 TEST(Build, Learned2dPositionsNeedAnImage) {

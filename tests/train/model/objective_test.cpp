@@ -84,7 +84,7 @@ TEST(Objective, WeightsOfClassesThatDoNotFitAreRefused) {
   EXPECT_EQ(refusal({0, 0}, TargetKind::classes),
             "train.class_weights: all are 0, so there is nothing to minimise");
   EXPECT_EQ(refusal({1, 2}, TargetKind::numbers),
-            "train.class_weights: are for targets that are classes; those of the task are numbers");
+            "train.class_weights: needs targets that are classes; those of the task are numbers");
   EXPECT_EQ(refusal({1, 0}, TargetKind::classes), "none");
 }
 

@@ -71,7 +71,7 @@ TEST(Expect, AccuracyAboveTheBestBaseline) {
   EXPECT_TRUE(judged(0.149).holds);
   EXPECT_TRUE(judged(-1).holds);
   EXPECT_FALSE(judged(0.151).holds);
-  EXPECT_EQ(judged(0.151).claim, "accuracy >= 0.7500, the best baseline, + 0.151");
+  EXPECT_EQ(judged(0.151).claim, "accuracy at least 0.151 above the best baseline, 0.7500");
   EXPECT_EQ(judged(0.151).found, "0.9000 ± 0.0000");
 }
 
@@ -85,7 +85,7 @@ TEST(Expect, AccuracyOnBothSidesOfTheBestFromATokenAlone) {
   EXPECT_TRUE(judged(0.891).holds);
   EXPECT_FALSE(judged(0.911).holds);
   EXPECT_FALSE(judged(0.889).holds);
-  EXPECT_EQ(judged(0.909).claim, "accuracy = 0.9090, the best from a token alone, ± 0.01");
+  EXPECT_EQ(judged(0.909).claim, "accuracy within 0.01 of the best from a token alone, 0.9090");
   EXPECT_EQ(judged(0.909).found, "0.9000 ± 0.0000");
 }
 
@@ -93,7 +93,7 @@ TEST(Expect, LossAboveTheFloor) {
   EXPECT_TRUE(only(claim(&ExpectConfig::above_floor, 0.021)).holds);
   const Verdict verdict = only(claim(&ExpectConfig::above_floor, 0.019));
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.claim, "loss <= 0.5000, the least, + 1.9 %");
+  EXPECT_EQ(verdict.claim, "loss at most 1.9 % above the lowest possible, 0.5000");
   EXPECT_EQ(verdict.found, "0.5100 ± 0.0000");
 }
 

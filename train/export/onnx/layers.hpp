@@ -1,5 +1,5 @@
-// Builder: a graph in the format ONNX; and the layers of layers/ as its operators, one function of
-// the same name for each.
+// Builder: a graph in ONNX format. The functions below build the layers of layers/ from its
+// operators; each has the name of its layer.
 //
 // A new variant of a layer needs a branch in its function and a word in the table in export.cpp.
 // Until then models with it are refused by name.
@@ -27,8 +27,8 @@ namespace xgrad::onnx_export {
 using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
-/// Builds a graph of opset 17 operators, in the order in which they are added, with libonnx, and
-/// holds the state that the functions below share, which must not depend on batch size and length.
+/// Builds a graph of opset 17 operators with libonnx, in the order in which they are added. Also
+/// holds the state that the functions below share; it must not depend on batch size or length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
@@ -116,7 +116,7 @@ struct AttentionOptions {
 /// x (..., in) -> x W^T + b (..., out), with the weights `path` + "weight" and, if it exists,
 /// "bias".
 Value linear(Builder& g, const Value& x, const std::string& path);
-/// The same with these weights; an empty `bias` means none.
+/// x W^T + b with these weights; an empty `bias` means none.
 Value linear(Builder& g, const Value& x, const Value& weight, const Value& bias);
 /// x / sqrt(mean x^2 + eps) over the last axis.
 Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
