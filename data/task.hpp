@@ -41,7 +41,7 @@ enum class OutputKind { tokens, sequence, generated };
 enum class TargetKind { classes, numbers, binary };
 /// "classes", "numbers" or "yes or no".
 const char* to_string(TargetKind kind);
-/// The targets of a language model: for each token, the token after it.
+/// Whether the targets are the next tokens, and what a token then is.
 enum class NextToken { none, character, word };
 
 /// The token for out-of-vocabulary words, in tasks that have one.
@@ -117,17 +117,17 @@ struct Rule {
 /// Processes that use the same data at the same time.
 struct Readers {
   std::size_t self = 0;  ///< number of this process
-  /// Returns the texts of all processes, in the order of their numbers. Each of them calls it with
-  /// its own text.
+  /// All-gather: each process passes its own text and gets those of all, in the order of their
+  /// numbers.
   std::function<std::vector<std::string>(const std::string& own)> tell;
 };
 
-/// Lets processes read data once per machine. On each machine with several processes that find the
-/// same files at these paths, calls `read` in the first of them, and then `use` in the others, with
-/// the text that `read` returned. Returns whether it called `use` in this process. All processes
-/// must call this function.
+/// Lets processes read data once per machine. Where several processes of a machine find the same
+/// files at these paths, calls `read` in the first, then `use` in the others, with the text that
+/// `read` returned. Returns whether it called `use` in this process. All processes must call this
+/// function.
 ///
-/// Throws what `read` throws, and in the other processes of the machine DataError with its message.
+/// Throws what `read` throws; in the machine's other processes, DataError with the same message.
 /// If `use` throws IoError, for example because processes are not allowed to share files, returns
 /// false.
 bool read_once(const Readers& readers, const std::vector<std::string>& files,
@@ -144,7 +144,7 @@ class Task {
   /// from those that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
   /// The training examples with their original tokens, before dataset() replaces some by kUnknown,
-  /// for rules that count.
+  /// for rules fitted by counting.
   virtual std::unique_ptr<Dataset> whole_training_set() const { return dataset(Split::train); }
   /// Parses a line of input for `xgrad predict`, such as tokens separated by spaces. Adds the right
   /// answer as targets if the task knows it. Throws DataError.
@@ -175,8 +175,8 @@ inline constexpr const char* kSlot = "_";
 
 /// A task with the inputs of `task`. Its output is the classes of the targets of `task`, in the
 /// order of the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so
-/// that they do not tell the length of the output. It knows no ceilings, and its rules also know
-/// where an output ends. A task without a class for each token is returned unchanged.
+/// that they do not tell the length of the output. It knows no ceilings, and its rules always get
+/// the end class right. A task without a class for each token is returned unchanged.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.
@@ -185,8 +185,8 @@ struct TaskEntry {
   std::string summary;                            ///< description in one sentence
   std::vector<OptionSpec> options = {};           ///< keys of [task] besides `name`
   std::vector<std::string> debian_packages = {};  ///< Debian packages with its data
-  /// Makes the task. In the table of tasks, options that are missing take their defaults, and it
-  /// throws ConfigError when an option is wrong.
+  /// Makes the task. In tasks(), it also gives missing options their defaults, and throws
+  /// ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
   /// The theory of encoders on this task: a label, a colon and the reason. The labels are

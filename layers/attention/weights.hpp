@@ -40,14 +40,14 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
-/// Returns x, the activation of this name, or another of the same shape to use in its place.
+/// Returns x, the tensor called `name`, or another of the same shape to use in its place.
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 
 /// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q (B,
 /// N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
-/// `options`. If `take` is given, it may replace the activations "scores", before masks hide keys,
-/// and "weights".
+/// `options`. If given, `take` may replace the tensors "scores" (before masks hide keys) and
+/// "weights".
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,

@@ -16,8 +16,8 @@ struct Shuffle {
   static constexpr int kGroup = 16 / sizeof(T);
   using Vec = typename Simd<Isa, T>::Vec;
 
-  /// Interleaves units of `Unit` lanes: those of the lower half of each group become a, those of
-  /// the upper half b.
+  /// Interleaves units of `Unit` lanes of a and b: a gets the lower halves of their groups, b the
+  /// upper halves.
   template <int Unit>
   [[gnu::always_inline]] static void zip(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool upper) {
@@ -28,7 +28,7 @@ struct Shuffle {
     });
   }
 
-  /// The even groups of a, then of b, become a; the odd ones b.
+  /// a becomes the even groups of a, then of b; b becomes the odd ones.
   [[gnu::always_inline]] static void sort_groups(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool odd) {
       const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);
@@ -73,7 +73,7 @@ template <class Isa, class T>
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < G; ++i) {  // the groups, as single elements, if there are 2 or 4 of them
+  for (int i = 0; i < G; ++i) {  // then whole groups as elements, if a vector has 2 or 4
     auto* r = rows + i;
     if constexpr (L / G > 1) S::sort_groups(r[0], r[G]);
     if constexpr (L / G == 4) {
@@ -94,7 +94,7 @@ void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t c
   const std::size_t full = columns / S::kLanes, rest = columns % S::kLanes;
   for (std::size_t p = 0; p < terms; p += From::kTerms, b += From::kTerms * stride) {
     const RowCursor<In> rows{b, stride, terms - p};
-    if constexpr (From::kTerms > 1) {  // as in pack_tiles(); rows of single terms do not gain
+    if constexpr (From::kTerms > 1) {  // prefetches, as pack_tiles() does; no gain if kTerms is 1
       for (std::size_t t = 0; t < From::kTerms; ++t) {
         for (std::size_t j = 0; j < columns; j += 64 / sizeof(In))
           __builtin_prefetch(b + (16 + t) * stride + j);
