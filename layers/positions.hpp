@@ -1,4 +1,4 @@
-// Positional encodings: Positions are added to tokens, a PositionBias to attention scores.
+// Positional encodings: class Positions adds to tokens, PositionBias to attention scores.
 #pragma once
 
 #include <xgrad/layers/module.hpp>
@@ -21,7 +21,7 @@ enum class PositionKind {
 /// Options of Positions.
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
-  std::size_t max_length = 0;                 ///< most tokens, including a class token
+  std::size_t max_length = 0;                 ///< limit of tokens, including a class token
   std::size_t width = 0;                      ///< D
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
@@ -33,9 +33,8 @@ struct PositionOptions {
 template <class T>
 Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width);
 
-/// (B, N, 2): i/n and (-1)^i for token i = 0 ... n-1 of the n that `mask` (B, N) keeps, null = all;
-/// zeros for the others. `batch` is (B, N). Yao et al. 2021 use the first, Chiang & Cholak 2022
-/// both.
+/// (B, N, 2): i/n and (-1)^i for the i-th (from 0) of the n tokens that `mask` (B, N) keeps (null:
+/// all); zeros elsewhere. `batch` is (B, N). Yao et al. 2021 use i/n, Chiang & Cholak 2022 both.
 template <class T>
 Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 
@@ -50,13 +49,12 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 template <class T>
 class Positions {
  public:
-  /// Makes its parameters, if it has any, below `scope`.
+  /// Makes its parameters, if it has any, with names that begin with that of `scope`.
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
   /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length
-  /// (relative_index takes any N, but only first = 0) or, for learned_2d, differs from the number
-  /// of patches.
+  /// (relative_index takes any N, but only first = 0) or, for learned_2d, differs from it.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
@@ -74,15 +72,15 @@ std::vector<double> alibi_slopes(std::size_t heads);
 ///
 ///     alibi:          -m_h |i - j|, symmetric, since tokens see both sides. Press et al. 2021.
 ///     relative_bias:  relative_position_bias_table[clip(j - i, -K, K) + K][h], learned (normal,
-///                     0.02), (2K + 1, H). The distance is clipped as in Shaw et al. 2018; one
-///                     number per head is added as in Raffel et al. 2020, without their
-///                     logarithmic buckets.
+///                     0.02), (2K + 1, H), K = max_distance. The distance is clipped as in Shaw et
+///                     al. 2018; one number per head is added as in Raffel et al. 2020, without
+///                     their logarithmic buckets.
 ///
 /// Other kinds have no bias.
 template <class T>
 class PositionBias {
  public:
-  /// Makes its parameter, if it has one, below `scope`.
+  /// Makes its parameter, if it has one, with a name that begins with that of `scope`.
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 

@@ -17,11 +17,11 @@ std::string to_npy(const Tensor<T>& tensor);
 
 /// Parses a npy file of any version that NumPy writes: little-endian or one-byte numbers, booleans,
 /// and texts, row-major or column-major. Throws FormatError on anything else, including objects
-/// that would need unpickling, and data of a size other than the shape needs.
+/// that would need unpickling, and data whose size does not fit the shape.
 Array read_npy(std::string_view bytes);
 
-/// Serializes weights as an archive with one .npy per tensor, under its name; the text becomes the
-/// comment of the archive. Identical weights give identical bytes. Throws FormatError on a repeated
+/// Serializes weights as an archive with one .npy per tensor, under its name; weights.text becomes
+/// the archive's comment. Identical weights give identical bytes. Throws FormatError on a repeated
 /// name, and NumericError on a tensor that is not finite.
 std::string to_npz(const WeightFile& weights);
 
@@ -42,7 +42,7 @@ class NpyFile {
   bool is_text() const { return layout_.type == nullptr; }
   /// The file.
   const InputFile& file() const { return file_; }
-  /// Reads rows: the elements of the first axis with these numbers. Throws IoError. Requires: the
+  /// Reads rows: the elements at these indices of the first axis. Throws IoError. Requires: the
   /// rows exist, and no extent is 0.
   Array rows(const Range& rows) const;
 
