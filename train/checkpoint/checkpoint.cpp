@@ -172,7 +172,8 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which) {
 
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last) try {
-  if (!train.keep_best) return std::nullopt;
+  // After a change of the metric, no step is the best yet.
+  if (!train.keep_best || !last.state.contains("best_" + train.best_metric)) return std::nullopt;
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
   const std::string name = checkpoint_name(step);

@@ -165,8 +165,8 @@ enum class PassOver { damaged, unsaved };
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
 /// Loads the checkpoint of the best step until `last`, another one of its run; nothing if `last` is
-/// it, there is none yet, or train.keep_best is off. Throws CheckpointError, which names the file,
-/// if it is missing or load_checkpoint() refuses it; IoError.
+/// it, there is none by train.best_metric yet, or train.keep_best is off. Throws CheckpointError,
+/// which names the file, if it is missing or load_checkpoint() refuses it; IoError.
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 

@@ -122,10 +122,12 @@ std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& r
     if (row.step == best_step) best = last;
   }
   if (!best || !last || !error || std::abs(*last - *best) <= *error) return "";
-  return fmt::format("the last validation {} is {}, worse than {:.4f} at step {}: {}",
-                     train.best_metric, figure_text(*last, *error), *best, best_step,
-                     train.keep_best ? "train.patience would end such a run earlier"
-                                     : "train.keep_best=true would take the weights of that step");
+  const std::string said =
+      fmt::format("the last validation {} is {}, worse than {:.4f} at step {}", train.best_metric,
+                  figure_text(*last, *error), *best, best_step);
+  if (!train.keep_best) return said + "; train.keep_best=true would take the weights of that step";
+  return said + ", whose weights are the model" +
+         (train.patience > 0 ? "" : "; train.patience would end such a run earlier");
 }
 
 MetricsRow last_timing(const Folder& run) {

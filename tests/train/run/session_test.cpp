@@ -109,6 +109,10 @@ TEST(Session, ScoresTheBestStepOrTheLast) {
     // An override decides, too.
     const std::string other = keep_best ? "train.keep_best=false" : "train.keep_best=true";
     EXPECT_EQ(find_run(place, {other}).checkpoint.step, keep_best ? 12u : best);
+    // By another metric, no step is the best yet.
+    EXPECT_EQ(
+        find_run(place, {"train.keep_best=true", "train.best_metric=accuracy"}).checkpoint.step,
+        12u);
   }
   EXPECT_EQ(hashes.size(), 1u);
 }
