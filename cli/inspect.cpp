@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ranges>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
@@ -100,11 +101,20 @@ std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
   return groups;
 }
 
-std::string last_step(const RunGroup& group) {
-  const auto [first, last] = std::ranges::minmax_element(group.runs, {}, &RunHistory::last_step);
-  return first->last_step == last->last_step
-             ? std::to_string(last->last_step)
-             : fmt::format("{} to {}", first->last_step, last->last_step);
+// A step of each run of a group: "60", or "40 to 60" if they differ.
+std::string steps(const RunGroup& group, std::uint64_t (*step)(const RunHistory&)) {
+  const auto [first, last] = std::ranges::minmax(std::views::transform(group.runs, step));
+  return first == last ? std::to_string(last) : fmt::format("{} to {}", first, last);
+}
+
+std::uint64_t last_step(const RunHistory& run) {
+  return run.last_step;
+}
+
+// The step whose metrics are shown; 0 before any.
+std::uint64_t scored_step(const RunHistory& run) {
+  const MetricsRow* row = run.last("validation");
+  return row == nullptr ? 0 : row->step;
 }
 
 }  // namespace
@@ -127,11 +137,12 @@ Command compare_command() {
   return Command("compare", "Show how configs and results of runs differ",
                  {{"runs", "run directories", runs.get(), kRequired}}, [runs] {
                    const std::vector<RunGroup> groups = columns(read_runs(*runs));
-                   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
+                   std::vector<Row> rows{{""}, {"state"}, {"last step"}, {"scored step"}};
                    for (const RunGroup& group : groups) {
                      rows[0].push_back(group.name);
                      rows[1].push_back(group.state());
-                     rows[2].push_back(last_step(group));
+                     rows[2].push_back(steps(group, last_step));
+                     rows[3].push_back(steps(group, scored_step));
                    }
                    for (const Row& row : settings_of(groups)) rows.push_back(row);
                    for (const Row& row : metrics(groups)) rows.push_back(row);

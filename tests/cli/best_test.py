@@ -1,8 +1,10 @@
 """The model of a run is that of its best step or, with train.keep_best=false, of its last, whichever command loads it."""
 
 import json
+import os
+import re
 
-from command import XGRAD, CommandTest, subprocess, unittest
+from command import XGRAD, CommandTest, signal, subprocess, unittest
 
 # The rate grows until nothing is left of what was learned, so the best step is not the last.
 RISING = ("optim.lr=3", "schedule.warmup=60", "train.evaluate_every=9", "train.save_every=7", "train.keep=2")
@@ -51,6 +53,7 @@ class Best(CommandTest):
         self.assertIn(f", worse than {min(row['loss'] for row in self.rows('last') if row['split'] == 'validation'):.4f} at step {best}; "
                       "train.keep_best=true would take the weights of that step\n", said["last"].stderr)  # fmt: skip
         self.assertIn(f" at step {best}, whose weights are the model; train.patience would end such a run earlier\n", said["best"].stderr)
+        self.assertRegex(self.xgrad("compare", "best", "last").stdout, rf"(?m)^last step +60 +60\nscored step +{best} +60$")
         for run, end in (("best", f", best step {best}"), ("last", " a second")):
             self.assertRegex(self.report(run), rf"finished</span> after 60 steps[^<]*{end}</p>")
         self.assertIn(f"at step {best}.</p>", self.report("best"))
@@ -167,6 +170,22 @@ class Best(CommandTest):
         self.assertIn("it is the best checkpoint", self.xgrad("resume", "run", exit_code=4).stderr)
         self.xgrad("resume", "run", LAST, "--allow-change", "train.keep_best")
         self.assertEqual(self.rows("run")[-1]["step"], 60)
+
+    def test_a_run_in_training_may_find_a_better_one(self):
+        """strace stops the command as it opens the newest checkpoint. Meanwhile the run saves a better one and removes the best so far."""
+        self.train("run", "train.keep=1000")
+        for path in self.checkpoints("run"):
+            if path not in (self.file("run", 9), self.file("run", 14)):
+                path.rename(self.folder / path.name)
+        words = ("-e", "trace=openat", "-e", "inject=openat:signal=SIGSTOP", "-P", "run/checkpoints/step-0000000014.h5", XGRAD, "eval", "run", "--json")
+        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) --- stopped by SIGSTOP ---\n")
+        with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
+            while not stopped.search(log.read_text()):
+                self.assertIsNone(command.poll())
+            self.file("run", 9).unlink()
+            (self.folder / self.file("run", 18).name).rename(self.file("run", 18))
+            os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
+            self.assertEqual(json.load(command.stdout)["step"], 18)
 
     def test_a_run_elsewhere_takes_the_best_along(self):
         self.train("run")

@@ -250,11 +250,21 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
     check_is_run(folder);
     directory = path;
     const Folder checkpoints(folder, "checkpoints");
-    saved = latest_checkpoint(checkpoints,
-                              take == Take::resumed ? PassOver::unsaved : PassOver::damaged);
-    if (take == Take::model) {
-      auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
-      if (best) saved = std::move(*best);
+    const auto newest = [&] {
+      return latest_checkpoint(checkpoints,
+                               take == Take::resumed ? PassOver::unsaved : PassOver::damaged);
+    };
+    saved = newest();
+    while (take == Take::model) {
+      try {
+        auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
+        if (best) saved = std::move(*best);
+        break;
+      } catch (const CheckpointError&) {  // a run in training may have removed it for a better one
+        const std::uint64_t before = saved.step;
+        saved = newest();
+        if (saved.step == before) throw;
+      }
     }
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
