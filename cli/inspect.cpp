@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <ranges>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
@@ -101,20 +100,10 @@ std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
   return groups;
 }
 
-// A step of each run of a group: "60", or "40 to 60" if they differ.
-std::string steps(const RunGroup& group, std::uint64_t (*step)(const RunHistory&)) {
-  const auto [first, last] = std::ranges::minmax(std::views::transform(group.runs, step));
+std::string steps(const RunGroup& group, std::uint64_t RunHistory::*step) {
+  const auto [least, most] = std::ranges::minmax_element(group.runs, {}, step);
+  const std::uint64_t first = (*least).*step, last = (*most).*step;
   return first == last ? std::to_string(last) : fmt::format("{} to {}", first, last);
-}
-
-std::uint64_t last_step(const RunHistory& run) {
-  return run.last_step;
-}
-
-// The step whose metrics are shown; 0 before any.
-std::uint64_t scored_step(const RunHistory& run) {
-  const MetricsRow* row = run.last("validation");
-  return row == nullptr ? 0 : row->step;
 }
 
 }  // namespace
@@ -141,8 +130,8 @@ Command compare_command() {
                    for (const RunGroup& group : groups) {
                      rows[0].push_back(group.name);
                      rows[1].push_back(group.state());
-                     rows[2].push_back(steps(group, last_step));
-                     rows[3].push_back(steps(group, scored_step));
+                     rows[2].push_back(steps(group, &RunHistory::last_step));
+                     rows[3].push_back(steps(group, &RunHistory::scored_step));
                    }
                    for (const Row& row : settings_of(groups)) rows.push_back(row);
                    for (const Row& row : metrics(groups)) rows.push_back(row);

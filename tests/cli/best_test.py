@@ -194,6 +194,7 @@ class Best(CommandTest):
         self.assertEqual(self.rows("branch")[-1], self.rows("run")[-1])
         self.assertEqual(self.file("branch", best).read_bytes(), self.file("run", best).read_bytes())
         self.xgrad("verify", "branch")
+        self.assertIn(f", best step {best}</p>", self.report("branch"))
         here = {"cwd": self.folder / "run/checkpoints"}
         self.assertEqual(subprocess.run([XGRAD, "resume", self.file("run", best).name, "run.dir=../../from-best"], **here).returncode, 0)
         self.assertEqual(self.rows("from-best")[-1], self.rows("run")[-1])

@@ -146,6 +146,9 @@ RunHistory read_run(const std::string& directory) {
   run.config = parse_config(run.config_text, file, {}, ConfigWriter::xgrad);
   run.rows = read_metrics(folder, "metrics.jsonl");
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
+  for (const char* split : {"validation", "test"}) {
+    if (const MetricsRow* row = run.last(split)) run.scored_step = row->step;
+  }
   const MetricsRow timing = last_timing(folder);
   run.seconds = timing.number("seconds").value_or(0);
   run.rate = timing.number("tokens_per_second").value_or(0);
