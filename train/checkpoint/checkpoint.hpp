@@ -164,9 +164,10 @@ enum class PassOver { damaged, unsaved };
 /// which says what is wrong with a few, if there is none; IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
-/// Loads the checkpoint of the best step until `last`, another one of its run; nothing if `last` is
-/// it, there is none by train.best_metric yet, or train.keep_best is off. Throws CheckpointError,
-/// which names the file, if it is missing or load_checkpoint() refuses it; IoError.
+/// Loads the checkpoint of the best step up to `last`, a checkpoint of the run. Returns nothing if
+/// `last` itself is the best, if no step is the best yet, or if train.keep_best is off. Throws
+/// CheckpointError, which names the file, if it is missing or load_checkpoint() refuses it;
+/// IoError.
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 

@@ -118,8 +118,8 @@ static Keys run_keys() {
       key("keep", &T::keep, between(1, 1048576),
           "Number of newest checkpoints to keep besides the best, at least 2."),
       key("keep_best", &T::keep_best,
-          "Makes the weights of the best validation the model of the run: they are scored on the "
-          "test split, and commands load them unless told --last; false: those of the last step."),
+          "Uses the weights of the best validation, not those of the last step: they are scored on "
+          "the test split, and commands load them unless --last is given."),
       key("best_metric", &T::best_metric,
           {"loss", "accuracy", "exact_match", "perplexity", "bits_per_character", "bits_per_word",
            "r2", "mae", "rmse"},

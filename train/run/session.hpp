@@ -48,7 +48,7 @@ struct Result {
   std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
-  std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
+  std::string arithmetic = {};                ///< in which it was computed; see cpu.hpp
   std::optional<std::uint64_t> best = {};     ///< the step of `test` if it is not the last
 };
 
