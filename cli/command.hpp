@@ -76,7 +76,7 @@ struct RunArguments {
 };
 /// Its option --last.
 inline Option last_option(RunArguments& a) {
-  return {"--last", "take the last checkpoint of a run, not the best (train.keep_best)", &a.last};
+  return {"--last", "take the last checkpoint of a run, not the best", &a.last};
 }
 
 // Help of options that several commands have.

@@ -100,11 +100,10 @@ std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
   return groups;
 }
 
-std::string last_step(const RunGroup& group) {
-  const auto [first, last] = std::ranges::minmax_element(group.runs, {}, &RunHistory::last_step);
-  return first->last_step == last->last_step
-             ? std::to_string(last->last_step)
-             : fmt::format("{} to {}", first->last_step, last->last_step);
+std::string steps(const RunGroup& group, std::uint64_t RunHistory::*step) {
+  const auto [least, most] = std::ranges::minmax_element(group.runs, {}, step);
+  const std::uint64_t first = (*least).*step, last = (*most).*step;
+  return first == last ? std::to_string(last) : fmt::format("{} to {}", first, last);
 }
 
 }  // namespace
@@ -127,11 +126,12 @@ Command compare_command() {
   return Command("compare", "Show how configs and results of runs differ",
                  {{"runs", "run directories", runs.get(), kRequired}}, [runs] {
                    const std::vector<RunGroup> groups = columns(read_runs(*runs));
-                   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
+                   std::vector<Row> rows{{""}, {"state"}, {"last step"}, {"scored step"}};
                    for (const RunGroup& group : groups) {
                      rows[0].push_back(group.name);
                      rows[1].push_back(group.state());
-                     rows[2].push_back(last_step(group));
+                     rows[2].push_back(steps(group, &RunHistory::last_step));
+                     rows[3].push_back(steps(group, &RunHistory::scored_step));
                    }
                    for (const Row& row : settings_of(groups)) rows.push_back(row);
                    for (const Row& row : metrics(groups)) rows.push_back(row);

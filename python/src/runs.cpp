@@ -11,6 +11,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/explain/explain.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
@@ -141,6 +142,9 @@ void add_runs(nb::module_& m) {
         "quiet"_a);
   m.def(
       "_report", [](const std::string& run) { return report_html({run}); }, "run"_a,
+      nb::call_guard<Unlocked>());
+  m.def(
+      "_checkpoint", [](const std::string& run) { return find_run(run).file; }, "run"_a,
       nb::call_guard<Unlocked>());
   m.def(
       "_explain",

@@ -71,7 +71,7 @@ class Compare(CommandTest):
         table = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in lines}
         self.assertEqual(table["optim.lr"], ["0.001", "0.003"])
         self.assertEqual(table["model.layers"], ["1", "2"])
-        self.assertEqual(table["last step"], ["60", "60"])
+        self.assertEqual([table["last step"], table["scored step"]], [["60", "60"]] * 2)
         test = [row for row in self.rows("two") if row["split"] == "test"][0]
         self.assertEqual(table["test accuracy"][1], f"{test['accuracy']:.4f} ± {test['accuracy_se']:.4f}")
         self.assertNotIn("model.width", table)

@@ -1,8 +1,10 @@
-"""The model of a run is that of its best step (train.keep_best) or of its last, whichever command loads it."""
+"""The model of a run is that of its best step or, with train.keep_best=false, of its last, whichever command loads it."""
 
 import json
+import os
+import re
 
-from command import XGRAD, CommandTest, subprocess, unittest
+from command import XGRAD, CommandTest, signal, subprocess, unittest
 
 # The rate grows until nothing is left of what was learned, so the best step is not the last.
 RISING = ("optim.lr=3", "schedule.warmup=60", "train.evaluate_every=9", "train.save_every=7", "train.keep=2")
@@ -27,7 +29,7 @@ class Best(CommandTest):
         return {name: value for name, value in row.items() if name in self.rows("best")[-1]}
 
     def test_the_test_row_is_that_of_the_model(self):
-        said = {run: self.train(run, key) for run, key in (("best", BEST), ("last", LAST))}
+        said = {run: self.train(run, *key) for run, key in (("best", ()), ("last", (LAST,)))}
         best = self.best("best")
         self.assertLess(best, 56)
         for run, step in (("best", best), ("last", 60)):
@@ -48,16 +50,17 @@ class Best(CommandTest):
         line = f"best    step {best} of 60\n"
         self.assertTrue(said["best"].stdout.startswith(line + "test    "), said["best"].stdout)
         self.assertTrue(said["last"].stdout.startswith("test    "), said["last"].stdout)
-        self.assertIn(f", worse than {min(row['loss'] for row in self.rows('last') if row['split'] == 'validation'):.4f} at step {best}: "
+        self.assertIn(f", worse than {min(row['loss'] for row in self.rows('last') if row['split'] == 'validation'):.4f} at step {best}; "
                       "train.keep_best=true would take the weights of that step\n", said["last"].stderr)  # fmt: skip
-        self.assertIn(f" at step {best}: train.patience would end such a run earlier\n", said["best"].stderr)
+        self.assertIn(f" at step {best}, whose weights are the model; train.patience would end such a run earlier\n", said["best"].stderr)
+        self.assertRegex(self.xgrad("compare", "best", "last").stdout, rf"(?m)^last step +60 +60\nscored step +{best} +60$")
         for run, end in (("best", f", best step {best}"), ("last", " a second")):
             self.assertRegex(self.report(run), rf"finished</span> after 60 steps[^<]*{end}</p>")
         self.assertIn(f"at step {best}.</p>", self.report("best"))
         self.assertIn("at step 60.</p>", self.report("last"))
 
     def test_claims_are_about_the_model(self):
-        self.train("run", BEST)
+        self.train("run")
         best, last = (json.loads(self.xgrad("eval", "run", *words, "--json").stdout)["loss"] for words in ((), ("--last",)))
         self.assertLess(best, last)
         self.write("claim.toml", (self.folder / "small.toml").read_text() + f"\n[expect]\nloss = {(best + last) / 2}\n")
@@ -66,7 +69,7 @@ class Best(CommandTest):
             self.assertTrue(said.endswith(f"  {verdict}\n"), said)
 
     def test_every_command_takes_the_model(self):
-        self.train("run", BEST, "optim.lr=0.1")  # which leaves models that tell inputs apart
+        self.train("run", "optim.lr=0.1")  # which leaves models that tell inputs apart
         steps = {(): self.best("run"), ("--last",): 60}
         first, second = " ".join(LINES.split()[:3]), "3 2 1"
         for words, stdin in ((("predict", "RUN", "--logits"), LINES), (("attention", "RUN"), ""), (("attention", "RUN", "--text", first), ""),
@@ -92,7 +95,7 @@ class Best(CommandTest):
         self.write("text.toml", '[task]\nname = "files"\ntrain = "train.txt"\nvalidation = "validation.txt"\ntest = "test.txt"\n'
                    'format = "lines"\ntokens = "characters"\nlabels = "next"\n[model]\nwidth = 16\nheads = 2\nlayers = 1\n'
                    'mask = "causal"\n[train]\nsteps = 60\nbatch = 8\n')  # fmt: skip
-        self.train("run", BEST, "train.best_metric=bits_per_character", config="text.toml")
+        self.train("run", "train.best_metric=bits_per_character", config="text.toml")
         best = self.best("run", "bits_per_character")
         self.assertLess(best, 60)
         said = {last: self.xgrad("generate", "run", "--length", 60, *last).stdout for last in ((), ("--last",))}
@@ -101,12 +104,28 @@ class Best(CommandTest):
         self.assertEqual(said[("--last",)], self.xgrad("generate", self.file("run", 60), "--length", 60).stdout)
 
     def test_another_metric_says_which_is_best(self):
-        self.train("run", BEST, "train.best_metric=accuracy")
+        self.train("run", "train.best_metric=accuracy")
         self.assertEqual(self.rows("run")[-1]["step"], self.best("run", "accuracy", max))
-        self.assertIn("worse than", self.train("second", BEST, "train.best_metric=accuracy").stderr)
+        self.assertIn("worse than", self.train("second", "train.best_metric=accuracy").stderr)
         said = self.train_fails("train.best_metric=r2")
         self.assertEqual(said, "xgrad: train.best_metric: r2 is not measured for this task\n")
         self.assertIn("train.best_metric", self.train_fails("train.best_metric=accurcy"))
+
+    def test_the_last_step_is_the_best(self):
+        said = self.xgrad("train", "small.toml", "run.dir=run")
+        self.assertEqual((self.best("run"), self.rows("run")[-1]["step"]), (60, 60))
+        self.assertTrue(said.stdout.startswith("test    "), said.stdout)
+        self.assertNotIn("worse than", said.stderr)
+        self.assertNotIn("best step", self.report("run"))
+
+    def test_a_run_that_goes_on_with_another_metric(self):
+        """No step is the best by it until it validates."""
+        self.train("run")
+        self.xgrad("resume", "run", "train.best_metric=accuracy", "--allow-change", "train.best_metric")
+        self.assertEqual(self.rows("run")[-1]["step"], 60)
+        self.xgrad("resume", "run", "train.steps=120", "--allow-change", "train.steps")
+        later = {row["step"]: row["accuracy"] for row in self.rows("run") if row["split"] == "validation" and row["step"] > 60}
+        self.assertEqual(self.rows("run")[-1]["step"], max(later, key=later.get))
 
     def train_fails(self, key):
         said = self.xgrad("train", "small.toml", "run.dir=none", key, exit_code=2).stderr
@@ -114,16 +133,16 @@ class Best(CommandTest):
         return said
 
     def test_patience_waits_for_the_metric(self):
-        said = self.train("run", BEST, "train.patience=2", "train.best_metric=exact_match", "train.evaluate_every=3").stderr
+        said = self.train("run", "train.patience=2", "train.best_metric=exact_match", "train.evaluate_every=3").stderr
         best = self.best("run", "exact_match", max)
         self.assertIn(f"no better validation exact_match in 2 evaluations: stopped at step {best + 6}\n", said)
 
     def test_a_killed_run_takes_the_same(self):
         """The test row is among the metrics that must be the same."""
-        self.xgrad("verify-resume", "small.toml", *RISING, BEST, "--at", 45)
+        self.xgrad("verify-resume", "small.toml", *RISING, "--at", 45)
 
     def test_a_run_resumes_from_the_last(self):
-        self.train("run", BEST)
+        self.train("run")
         whole, names = self.final("run"), sorted((self.folder / "run/checkpoints").iterdir())
         self.file("run", 60).unlink()
         self.xgrad("resume", "run")
@@ -131,7 +150,7 @@ class Best(CommandTest):
         self.assertEqual(sorted((self.folder / "run/checkpoints").iterdir()), names)  # from the best, it would have set 56 aside
 
     def test_a_best_checkpoint_that_is_gone(self):
-        self.train("run", BEST)
+        self.train("run")
         best = self.best("run")
         file = self.file("run", best)
         whole = file.read_bytes()
@@ -152,13 +171,30 @@ class Best(CommandTest):
         self.xgrad("resume", "run", LAST, "--allow-change", "train.keep_best")
         self.assertEqual(self.rows("run")[-1]["step"], 60)
 
+    def test_a_run_in_training_may_find_a_better_one(self):
+        """strace stops the command as it opens the newest checkpoint. Meanwhile the run saves a better one and removes the best so far."""
+        self.train("run", "train.keep=1000")
+        for path in self.checkpoints("run"):
+            if path not in (self.file("run", 9), self.file("run", 14)):
+                path.rename(self.folder / path.name)
+        words = ("-e", "trace=openat", "-e", "inject=openat:signal=SIGSTOP", "-P", "run/checkpoints/step-0000000014.h5", XGRAD, "eval", "run", "--json")
+        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) --- stopped by SIGSTOP ---\n")
+        with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
+            while not stopped.search(log.read_text()):
+                self.assertIsNone(command.poll())
+            self.file("run", 9).unlink()
+            (self.folder / self.file("run", 18).name).rename(self.file("run", 18))
+            os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
+            self.assertEqual(json.load(command.stdout)["step"], 18)
+
     def test_a_run_elsewhere_takes_the_best_along(self):
-        self.train("run", BEST)
+        self.train("run")
         best = self.best("run")
         self.xgrad("resume", self.file("run", 56), "run.dir=branch")
         self.assertEqual(self.rows("branch")[-1], self.rows("run")[-1])
         self.assertEqual(self.file("branch", best).read_bytes(), self.file("run", best).read_bytes())
         self.xgrad("verify", "branch")
+        self.assertIn(f", best step {best}</p>", self.report("branch"))
         here = {"cwd": self.folder / "run/checkpoints"}
         self.assertEqual(subprocess.run([XGRAD, "resume", self.file("run", best).name, "run.dir=../../from-best"], **here).returncode, 0)
         self.assertEqual(self.rows("from-best")[-1], self.rows("run")[-1])

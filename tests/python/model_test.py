@@ -150,11 +150,12 @@ def test_checkpoints_by_path(run, model):
 def test_the_model_is_the_best_or_the_last(tmp_path):
     """The rate grows until nothing is left of what was learned, so the best step is not the last."""
     rising = xgrad.train(FIRST, {"train.steps": 30, "train.evaluate_every": 5, "optim.lr": 3.0, "schedule.warmup": 30, "expect.accuracy": 0.0,
-                                 "train.keep_best": True, "run.dir": tmp_path / "run"})
+                                 "run.dir": tmp_path / "run"})
     losses = dict(zip(rising.metrics["validation"]["step"], rising.metrics["validation"]["loss"]))
     best = min(losses, key=losses.get)
     assert best < 30 and list(rising.metrics["test"]["step"]) == [best]
     assert xgrad.load(rising).step == best and xgrad.load(rising, last=True).step == 30
+    assert rising.checkpoint == rising.directory / f"checkpoints/step-{int(best):010}.h5"
     shown = [rising.explain(last=last).count(f'data-step="{step}"') for last in (False, True) for step in (best, 30)]
     assert shown == [1, 0, 1, 1]
     (rising.directory / f"checkpoints/step-{int(best):010}.h5").unlink()

@@ -22,7 +22,7 @@ class Live(TorchTest):
         model = Model(width=width, heads=2, layers=2, feedforward=24, classes=weights["head.bias"].shape[0], norm=norm,
                       activation=activation, vocabulary=vocabulary, length=length)
         self.assertEqual(str(model.load_state_dict(weights)), "<All keys matched successfully>")
-        self.check_close("run", model, 1e-5)
+        self.check_close(checkpoint, model, 1e-5)
 
     def test_pre_norm(self):
         self.check("pre", "gelu")

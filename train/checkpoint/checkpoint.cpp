@@ -173,7 +173,8 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which) {
 
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last) try {
-  if (!train.keep_best) return std::nullopt;
+  // After a change of the metric, no step is the best yet.
+  if (!train.keep_best || !last.state.contains("best_" + train.best_metric)) return std::nullopt;
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
   const std::string name = checkpoint_name(step);
@@ -250,11 +251,21 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
     check_is_run(folder);
     directory = path;
     const Folder checkpoints(folder, "checkpoints");
-    saved = latest_checkpoint(checkpoints,
-                              take == Take::resumed ? PassOver::unsaved : PassOver::damaged);
-    if (take == Take::model) {
-      auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
-      if (best) saved = std::move(*best);
+    const auto newest = [&] {
+      return latest_checkpoint(checkpoints,
+                               take == Take::resumed ? PassOver::unsaved : PassOver::damaged);
+    };
+    saved = newest();
+    while (take == Take::model) {
+      try {
+        auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
+        if (best) saved = std::move(*best);
+        break;
+      } catch (const CheckpointError&) {  // a run in training may have removed it for a better one
+        const std::uint64_t before = saved.step;
+        saved = newest();
+        if (saved.step == before) throw;
+      }
     }
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),

@@ -110,7 +110,7 @@ struct TrainConfig {
   std::uint64_t evaluate_every = 0;  ///< steps; 0: every epoch, or every tenth of the run
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;          ///< number of newest checkpoints to keep besides the best
-  bool keep_best = false;        ///< uses the weights of the best step, not of the last
+  bool keep_best = true;         ///< uses the weights of the best step, not of the last
   std::string best_metric = "loss";  ///< validation metric that chooses the best step
   std::string precision = "float";   ///< arithmetic
 };

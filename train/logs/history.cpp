@@ -122,10 +122,12 @@ std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& r
     if (row.step == best_step) best = last;
   }
   if (!best || !last || !error || std::abs(*last - *best) <= *error) return "";
-  return fmt::format("the last validation {} is {}, worse than {:.4f} at step {}: {}",
-                     train.best_metric, figure_text(*last, *error), *best, best_step,
-                     train.keep_best ? "train.patience would end such a run earlier"
-                                     : "train.keep_best=true would take the weights of that step");
+  const std::string said =
+      fmt::format("the last validation {} is {}, worse than {:.4f} at step {}", train.best_metric,
+                  figure_text(*last, *error), *best, best_step);
+  if (!train.keep_best) return said + "; train.keep_best=true would take the weights of that step";
+  return said + ", whose weights are the model" +
+         (train.patience > 0 ? "" : "; train.patience would end such a run earlier");
 }
 
 MetricsRow last_timing(const Folder& run) {
@@ -144,6 +146,9 @@ RunHistory read_run(const std::string& directory) {
   run.config = parse_config(run.config_text, file, {}, ConfigWriter::xgrad);
   run.rows = read_metrics(folder, "metrics.jsonl");
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
+  for (const char* split : {"validation", "test"}) {
+    if (const MetricsRow* row = run.last(split)) run.scored_step = row->step;
+  }
   const MetricsRow timing = last_timing(folder);
   run.seconds = timing.number("seconds").value_or(0);
   run.rate = timing.number("tokens_per_second").value_or(0);

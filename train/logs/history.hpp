@@ -25,7 +25,8 @@ struct RunHistory {
   State state = State::unfinished;
   std::string failure;  ///< error message of a failed run
   std::uint64_t last_step = 0;
-  double seconds = 0, rate = 0;  ///< from the last row of timing.jsonl; 0 if there is none
+  std::uint64_t scored_step = 0;  ///< of the test, else of the last validation; 0 before any
+  double seconds = 0, rate = 0;   ///< from the last row of timing.jsonl; 0 if there is none
 
   /// The last row of a split, or nullptr. For validation: the row of the step scored on the test
   /// split.

@@ -263,8 +263,8 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks,
   const auto break_off = [&] { return asked(hooks, /*save=*/false, hooks.break_off()).stop; };
   const Pass pass{data(split), shape_, config_.train.batch, {}, break_off};
   std::optional<Scores> scores;
-  const std::string weights = checkpoint != nullptr ? to_hdf5(weights_of(*checkpoint)) : "";
-  const std::string sent = gather_texts(shards_.ranks(), weights).front();
+  const std::string sent =
+      gather_texts(shards_.ranks(), checkpoint ? to_hdf5(weights_of(*checkpoint)) : "").front();
   std::optional<TrainedModel<T>> given;
   if (!sent.empty()) given.emplace(config_, from_hdf5(sent, "rank 0"), shape_);
   const SequenceModel<T>& model = given ? *given->model : *model_;

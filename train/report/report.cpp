@@ -220,7 +220,7 @@ std::string state_of(const RunHistory& run) {
            (run.seconds > 0 ? " in " + clock(run.seconds) : "") +
            (run.rate > 0 ? ", " + grouped(std::uint64_t(run.rate)) + " tokens or images a second"
                          : "") +
-           (run.config.train.keep_best ? ", best step " + grouped(run.last("test")->step) : "");
+           (run.scored_step < run.last_step ? ", best step " + grouped(run.scored_step) : "");
   }
   if (run.state == RunHistory::State::unfinished) {
     return "<span class=\"state\">unfinished</span> at step " + steps;

@@ -168,7 +168,7 @@ static Outcome work(const Config& config, Trainer<T>& trainer, const RunDirector
   Result& result = outcome.result =
       Result{trainer.step(), trainer.parameters().count(), *test, task.ceiling(Split::test),
              *rules,         task.token_ceiling()};
-  if (config.train.keep_best) result.best = scored;
+  if (best) result.best = best->step;
   result.hash = state_hash(last);
   result.arithmetic = arithmetic(config.train.precision == "bf16");
   if (config.expect.above_baseline) result.baseline = best_baseline(task, *rules);

@@ -40,7 +40,7 @@ struct Verdict {
 struct Result {
   std::uint64_t steps = 0;              ///< steps taken
   std::size_t parameters = 0;           ///< number of scalars in all parameters
-  Metrics test = {};                    ///< metrics on the test split, of the last step or `best`
+  Metrics test = {};                    ///< metrics on the test split, of `best` or the last step
   std::optional<Ceiling> ceiling = {};  ///< best possible on the test split, if the task knows it
   std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
   /// The best possible on the test split for each token alone, if the task knows it.
@@ -49,7 +49,7 @@ struct Result {
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
   std::string arithmetic = {};                ///< in which it was computed; see cpu.hpp
-  std::optional<std::uint64_t> best = {};     ///< the best step, with train.keep_best
+  std::optional<std::uint64_t> best = {};     ///< the step of `test` if it is not the last
 };
 
 /// Throws ConfigError for a claim about a metric or a ceiling that the task does not have.

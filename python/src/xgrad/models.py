@@ -31,8 +31,7 @@ class Model:
 
     def __init__(self, path: str | os.PathLike, precision: str | None = None, *, last: bool = False):
         """Loads a Run, a run directory or a checkpoint. `precision` is "float", "bf16" or "double"; None: that
-        of the run. Of a run with train.keep_best, it takes the best checkpoint, or the last if `last`. Raises IoError,
-        CheckpointError, ConfigError."""
+        of the run. Of a run, it takes the best checkpoint, or the last if `last`. Raises IoError, CheckpointError, ConfigError."""
         self._model = _core.Model(os.fspath(path), precision or "", last)
 
     def __repr__(self):
@@ -185,6 +184,6 @@ _core.Prediction.__repr__ = _shown
 
 def load(path: str | os.PathLike, precision: str | None = None, *, last: bool = False) -> Any:
     """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
-    the run. Of a run with train.keep_best, it takes the best checkpoint, or the last if `last`. Of an .npz file, as save()
-    writes, it returns the dict."""
+    the run. Of a run, it takes the best checkpoint, or the last if `last`. Of an .npz file, as save() writes, it returns
+    the dict."""
     return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision, last=last)

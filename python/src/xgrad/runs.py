@@ -58,11 +58,9 @@ class Run:
 
     @property
     def checkpoint(self) -> pathlib.Path:
-        """The path of the newest checkpoint, as model.init_from of another config takes it. Raises IoError if there is none."""
-        found = sorted((self.directory / "checkpoints").glob("step-*.h5"))
-        if not found:
-            raise IoError(f"{self.directory}: has no checkpoint yet")
-        return found[-1]
+        """The path of the checkpoint that load() takes, as model.init_from of another config does. Raises IoError,
+        CheckpointError."""
+        return pathlib.Path(_core._checkpoint(str(self.directory)))
 
     @property
     def rows(self) -> list[dict]:

@@ -93,7 +93,7 @@ TEST(RunHistory, TheLastValidationIsThatOfTheScoredStep) {
   RunHistory run;
   run.rows = {row(3, "validation", 1), row(4, "train", 5), row(6, "validation", 2)};
   EXPECT_EQ(run.last("validation")->step, 6u);
-  run.rows.push_back(row(3, "test", 1));  // train.keep_best
+  run.rows.push_back(row(3, "test", 1));  // of the best step
   EXPECT_EQ(run.last("validation")->step, 3u);
   EXPECT_EQ(run.last("train")->step, 4u);
   run.rows.back() = row(6, "test", 1);
@@ -102,26 +102,27 @@ TEST(RunHistory, TheLastValidationIsThatOfTheScoredStep) {
 }
 
 TEST(RunHistory, SaysThatTheLastValidationIsWorseThanTheBest) {
-  const auto said = [](double last, std::optional<double> error, bool keep_best = false,
-                       std::uint64_t best_step = 3) {
+  TrainConfig train;
+  const auto said = [&](double last, std::optional<double> error, std::uint64_t best_step = 3) {
     std::vector<MetricsRow> rows = {{3, "validation", {{"loss", 0.371}, {"loss_se", 0.01}}},
                                     {6, "validation", {{"loss", last}}},
                                     {6, "test", {{"loss", 9}, {"loss_se", 0}}}};
     if (error) rows[1].numbers.emplace_back("loss_se", *error);
-    TrainConfig train;
-    train.keep_best = keep_best;
     return got_worse(train, rows, best_step);
   };
+  const std::string worse =
+      "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3";
+  const std::string model = worse + ", whose weights are the model";
+  EXPECT_EQ(said(0.479, 0.02), model + "; train.patience would end such a run earlier");
+  train.patience = 2;
+  EXPECT_EQ(said(0.479, 0.02), model);
+  train.keep_best = false;
   EXPECT_EQ(said(0.479, 0.02),
-            "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3: "
-            "train.keep_best=true would take the weights of that step");
-  EXPECT_EQ(said(0.479, 0.02, /*keep_best=*/true),
-            "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3: "
-            "train.patience would end such a run earlier");
+            worse + "; train.keep_best=true would take the weights of that step");
   EXPECT_EQ(said(0.479, 0.2), "");
   EXPECT_EQ(said(0.479, std::nullopt), "");
-  EXPECT_EQ(said(0.479, 0.02, false, /*best_step=*/2), "") << "without a row of the best step";
-  EXPECT_EQ(said(0.479, 0.02, false, /*best_step=*/6), "");
+  EXPECT_EQ(said(0.479, 0.02, /*best_step=*/2), "") << "without a row of the best step";
+  EXPECT_EQ(said(0.479, 0.02, /*best_step=*/6), "");
   EXPECT_EQ(got_worse({}, {}, 0), "");
 }
 

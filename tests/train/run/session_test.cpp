@@ -106,9 +106,14 @@ TEST(Session, ScoresTheBestStepOrTheLast) {
     EXPECT_EQ(history.last("test")->step, model.checkpoint.step);
     EXPECT_EQ(history.last("validation")->step, model.checkpoint.step);
     EXPECT_EQ(history.last_step, 12u);
+    EXPECT_EQ(history.scored_step, model.checkpoint.step);
     // An override decides, too.
     const std::string other = keep_best ? "train.keep_best=false" : "train.keep_best=true";
     EXPECT_EQ(find_run(place, {other}).checkpoint.step, keep_best ? 12u : best);
+    // By another metric, no step is the best yet.
+    EXPECT_EQ(
+        find_run(place, {"train.keep_best=true", "train.best_metric=accuracy"}).checkpoint.step,
+        12u);
   }
   EXPECT_EQ(hashes.size(), 1u);
 }
