@@ -53,9 +53,9 @@ class TrainerHooks {
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   /// Called to save a checkpoint; of several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// Called after a failed step if the run continues, at `step` ([train] on_spike).
+  /// Called after a failed step if the run continues from `step` ([train] on_spike).
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step, see failed_step(), ends the run. Returns text to append to the
+  /// Called when a failed step ends the run; see failed_step(). Returns text to append to the
   /// error message.
   virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
   /// Returns whether to save and end the run now. If one rank stops or saves, all ranks do.
@@ -68,20 +68,20 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
-/// The progress of a run. Each member is an entry of the list in progress.cpp.
+/// The progress of a run. All members but `step` are listed in progress.cpp.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
-  /// entry is of another type or negative, or if it is missing and its key cannot change in a
-  /// resumed run.
+  /// entry is of another type or negative, or if a required one, or only part of a group, is
+  /// missing.
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
-  /// Sets the step of a checkpoint and adds the entries that the config needs to its state.
+  /// Sets a checkpoint's step, and adds to its state the entries that the config needs.
   void write(const Config& config, Checkpoint& checkpoint) const;
-  /// Records the validation loss of this step, and its train.best_metric. Returns whether that is
-  /// finite and the best so far.
+  /// Records the validation loss of this step, and its train.best_metric. Returns whether the
+  /// latter is finite and the best so far.
   bool observe(double loss, const Figure& figure);
-  /// Counts another failed step. Returns whether it ends the run, given [train] on_spike: if it is
-  /// the eleventh in a row, or if it would be skipped but is `lasting`, because weights or
-  /// optimizer hold NaN or infinity.
+  /// Counts another failed step. Returns whether it ends the run: always if [train] on_spike is
+  /// "stop"; if it is "skip" and the failure is `lasting`, because weights or optimizer hold NaN or
+  /// infinity; and if it is the eleventh in a row.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -92,21 +92,21 @@ struct Progress {
   std::uint64_t bad_evaluations = 0;  ///< validations since best_step
   bool owes_validation = false;       ///< the last step is not validated yet
   Plateau plateau;                    ///< state of schedule "plateau"
-  std::uint64_t averaged = 0;         ///< weights in the average of train.swa_start
+  std::uint64_t averaged = 0;         ///< steps averaged so far by train.swa_start
   SpikeGuard spikes;                  ///< running mean of the gradient norm
   /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
   std::uint64_t failures_in_a_row = 0;
 };
 
-/// Trains the model of a config. T is float or double. Each step is a function of the config and of
-/// (step, loader position), so a resumed run ends with the same bits as an uninterrupted one, on
-/// any number of threads.
+/// Trains the model of a config. T is float or double. Each step depends only on the config, the
+/// data and what capture() saves, so a resumed run ends with the same bits as an uninterrupted one,
+/// on any number of threads.
 template <class T>
 class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
-  /// checkpoint. `task` is the config's task, if it exists. Without it, reads the data of all
-  /// splits: untrusted HDF5 files in a forked process, which is safe only before the first step
+  /// checkpoint. `task` is the config's task if it is already made. Without it, reads the data of
+  /// all splits: untrusted HDF5 files in a forked process, which is safe only before the first step
   /// starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each has a trainer with the same arguments, and all call the same
@@ -138,7 +138,7 @@ class Trainer {
 
   /// Does one step, at learning rate `lr` if given, else the schedule's. Throws as run().
   StepReport train_step(std::optional<double> lr = {});
-  /// Makes every later step reuse the next batches, and returns them.
+  /// Makes all later steps use the batches of the next one, and returns them.
   const std::vector<Batch>& hold_batch() {
     held_.clear();
     return held_ = next_batches();
@@ -151,7 +151,7 @@ class Trainer {
   }
   /// Calls f while the parameters hold the weights that evaluate() uses.
   void with_evaluated_weights(const std::function<void()>& f) const;
-  /// Gathers the gradients of the last step from all ranks, each of which has only a slice.
+  /// Gathers the gradients of the last step from all ranks: each has only its slice, as in ZeRO.
   void gather_gradients() const { shards_.gather_gradients(); }
   /// Evaluates a split, with the weights of `checkpoint` if rank 0 gives one; returns nothing if
   /// hooks.break_off() ended it early.
@@ -211,7 +211,7 @@ class Trainer {
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
-  // Runs each op of the step's batches again, once.
+  // Runs the step's batches again, without recompute().
   void repeat_batches(const SeeLoss<T>& see = {});
   // Updates the averaged weights after the update of the current step.
   void update_average();
@@ -224,7 +224,8 @@ class Trainer {
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
-  // The first NaN or infinity in parameters, or also in the optimizer's state; empty: none.
+  // The first NaN or infinity in the parameters; of_state: or in the optimizer; of: in this step's
+  // numbers. Empty: none.
   std::string failure_of_parameters() const;
   std::string failure_of_state() const;
   std::string failure_of(const StepReport& report) const;
