@@ -213,8 +213,8 @@ int eval_lengths(const Arguments& a) {
     }
     std::vector<std::string> lines;
     for (const FoundRun& one : sources) {
-      const std::filesystem::path path(one.directory.empty() ? one.file : one.directory);
-      lines.push_back(path.lexically_normal().filename().string());
+      const std::filesystem::path path((one.directory.empty() ? one.file : one.directory) + "/");
+      lines.push_back(path.lexically_normal().parent_path().filename().string());
     }
     curves.push_back({joined(lines, " + "), scores});
   }

@@ -137,7 +137,7 @@ class Ensemble(CommandTest):
         row, = json.loads(self.xgrad("eval", *runs, "--lengths", "4:4", "--json").stdout)["lengths"]
         found = self.evaluated(*runs, "task.length=4", "task.min_length=4")
         self.assertEqual({name: row[name] for name in ("loss", "accuracy", "steps")}, {name: found[name] for name in ("loss", "accuracy", "steps")})
-        shown = self.xgrad("eval", *runs, "--lengths", "2:6", "--beside", "a", "--out", "curve.svg").stdout
+        shown = self.xgrad("eval", "a/", "b", "--lengths", "2:6", "--beside", "a", "--out", "curve.svg").stdout
         self.assertEqual([line[:12] for line in shown.splitlines() if "step" in line], ["the mean of ", "a/checkpoint"])
         self.assertIn(">a + b<", (self.folder / "curve.svg").read_text())
 
