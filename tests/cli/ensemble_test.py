@@ -132,6 +132,14 @@ class Ensemble(CommandTest):
         self.assertEqual((one.pop("step"), twice.pop("steps")), (60, [60, 60]))
         self.assertEqual(one, twice)
 
+    def test_the_split_is_that_of_the_first_run(self):
+        """Runs of this task draw their splits by their seeds."""
+        runs = self.train("small.toml", "a", "b")
+        found, turned = self.evaluated(*runs), self.evaluated(*reversed(runs))
+        self.assertGreater(abs(found["loss"] - turned["loss"]), 1e-4)
+        self.assertEqual(self.evaluated(*runs, "train.seed=1"), found)
+        self.assertAlmostEqual(self.evaluated(*reversed(runs), "train.seed=1")["loss"], found["loss"], places=6)
+
     def test_lengths(self):
         runs = self.train("small.toml", "a", "b", more=["model.positions=rotary"])
         row, = json.loads(self.xgrad("eval", *runs, "--lengths", "4:4", "--json").stdout)["lengths"]
