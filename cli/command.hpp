@@ -65,24 +65,34 @@ struct ConfigArguments {
   Config load() const;  ///< loads the config, and lets this process use train.threads threads
 };
 
-/// The arguments of a command that loads the model of a run.
-struct RunArguments {
-  std::string run;
+/// Which checkpoint of a run a command loads.
+struct TakeArguments {
   bool last = false;
   Take take() const { return last ? Take::last : Take::model; }
-  FoundRun find(const std::vector<std::string>& overrides = {}) const {
-    return find_run(run, overrides, take());
-  }
 };
 /// Its option --last.
-inline Option last_option(RunArguments& a) {
+inline Option last_option(TakeArguments& a) {
   return {"--last", "take the last checkpoint of a run, not the best", &a.last};
 }
+
+/// The arguments of a command that loads the model of a run.
+struct RunArguments : TakeArguments {
+  std::string run;
+  FoundRun find() const { return find_run(run, {}, take()); }
+};
+
+/// The arguments of a command that loads the model of a run, or the ensemble of several.
+struct EnsembleArguments : TakeArguments {
+  std::vector<std::string> runs;
+};
 
 // Help of options that several commands have.
 inline constexpr const char* kConfig = "a TOML file";
 inline constexpr const char* kOverrides = "KEY=VALUE overrides the config, as in optim.lr=3e-4";
 inline constexpr const char* kRun = "a run directory or a checkpoint";
+inline constexpr const char* kRuns =
+    "a run directory or a checkpoint; several are an ensemble, with the mean of their "
+    "probabilities";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <string>
@@ -65,9 +66,13 @@ std::string flaw_of_positive(const std::string& text) {
   return good ? "" : "is " + text + ", must be a finite number above 0";
 }
 
+// A sweep names directories after overrides, as in runs/sweep-reverse/optim.lr=0.001.
 std::string flaw_of_file(const std::string& text) {
-  const bool override = text.find('=') != text.npos && !text.ends_with(".toml");
-  return override ? text + " is an override, not a file" : "";
+  const std::size_t equals = text.find('=');
+  std::error_code ignored;
+  const bool is_path =
+      text.find('/') < equals || text.ends_with(".toml") || std::filesystem::exists(text, ignored);
+  return equals == text.npos || is_path ? "" : text + " is an override, not a file";
 }
 
 void add(CLI::App& app, const Option& option) {

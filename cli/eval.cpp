@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments : RunArguments {
+struct Arguments : EnsembleArguments {
   std::string split = "test", lengths, beside, out;
   std::vector<std::string> overrides;
   bool json = false;
@@ -41,10 +41,30 @@ struct Result {
   std::size_t tokens = 0, unknown = 0;
 };
 
+using Runs = std::vector<FoundRun>;
+
+// "FILE (step 200)", or of an ensemble "the mean of FILE (step 200), OTHER (step 300)".
+std::string title(const Runs& sources) {
+  std::vector<std::string> each;
+  for (const FoundRun& one : sources) {
+    each.push_back(fmt::format("{} (step {})", one.file, one.checkpoint.step));
+  }
+  return (each.size() > 1 ? "the mean of " : "") + joined(each);
+}
+
+// A row of metrics with a step; an ensemble has the "steps" of its runs.
+Json row_of(const Runs& sources, const std::string& text) {
+  Json row = Json::parse(text);
+  if (sources.size() == 1) return row;
+  row.erase("step");
+  for (const FoundRun& one : sources) row["steps"].push_back(one.checkpoint.step);
+  return row;
+}
+
 template <class T>
-Result evaluated(const FoundRun& source, Split split, Console& console) {
+Result evaluated(const Runs& sources, Split split, Console& console) {
   auto [loaded, scores] =
-      score_on_all_ranks<T>(source, split, [&](std::size_t done, std::size_t total) {
+      score_on_all_ranks<T>(sources, split, [&](std::size_t done, std::size_t total) {
         console.counting("evaluating", done, total, "examples");
       });
   Result result{scores.metrics, std::move(scores.classes), {}};
@@ -136,8 +156,9 @@ std::string lengths_text(const std::vector<LengthScore>& scores) {
 
 // {"lengths": [{"length": 4, "examples": 1000, "step": 500, "split": "test", "loss": ...}, ...]},
 // without lengths that have no score; "shortest" comes first where a score is over several.
-Json lengths_json(const std::vector<LengthScore>& scores, std::uint64_t step,
+Json lengths_json(const std::vector<LengthScore>& scores, const Runs& sources,
                   const std::string& split) {
+  const std::uint64_t step = sources.front().checkpoint.step;
   Json rows = Json::array();
   for (const LengthScore& score : scores) {
     if (!score.why_not.empty()) continue;
@@ -145,7 +166,7 @@ Json lengths_json(const std::vector<LengthScore>& scores, std::uint64_t step,
     if (score.shortest < score.length) row["shortest"] = score.shortest;
     row["length"] = score.length;
     row["examples"] = score.examples;
-    row.update(Json::parse(to_json(metrics_row(step, split, score.metrics))));
+    row.update(row_of(sources, to_json(metrics_row(step, split, score.metrics))));
   }
   return {{"lengths", rows}};
 }
@@ -178,21 +199,24 @@ int eval_lengths(const Arguments& a) {
   if (!a.out.empty()) check_new(a.out);
   Console console(/*quiet=*/false, "");
   std::vector<std::pair<std::string, std::vector<LengthScore>>> curves;
-  for (const std::string& name : {a.run, a.beside}) {
-    if (name.empty()) continue;
-    const FoundRun source = find_run(name, a.overrides, a.take());
-    const std::vector<LengthScore> scores =
-        score_lengths(source, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
+  for (const auto& names : std::vector<std::vector<std::string>>{a.runs, {a.beside}}) {
+    if (names[0].empty()) continue;
+    const Runs sources = find_runs(names, a.overrides, a.take());
+    const std::vector<LengthScore> scores = score_lengths(
+        sources, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
         });
-    const std::uint64_t step = source.checkpoint.step;
     if (a.json) {
-      fmt::print("{}\n", lengths_json(scores, step, a.split).dump());
+      fmt::print("{}\n", lengths_json(scores, sources, a.split).dump());
     } else {
-      fmt::print("{} (step {}), {}\n{}", source.file, step, a.split, lengths_text(scores));
+      fmt::print("{}, {}\n{}", title(sources), a.split, lengths_text(scores));
     }
-    const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
-    curves.push_back({path.lexically_normal().filename().string(), scores});
+    std::vector<std::string> lines;
+    for (const FoundRun& one : sources) {
+      const std::filesystem::path path((one.directory.empty() ? one.file : one.directory) + "/");
+      lines.push_back(path.lexically_normal().parent_path().filename().string());
+    }
+    curves.push_back({joined(lines, " + "), scores});
   }
   if (!a.out.empty()) publish_file(a.out, lengths_svg(curves));
   return 0;
@@ -200,27 +224,27 @@ int eval_lengths(const Arguments& a) {
 
 int eval(const Arguments& a) {
   if (!a.lengths.empty()) return eval_lengths(a);
-  const FoundRun source = a.find(a.overrides);
+  const Runs sources = find_runs(a.runs, a.overrides, a.take());
   const Split split = split_of(a.split);
   Console console(/*quiet=*/false, "");
   const WatchProgress watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
   });
   const Result result = with_precision(
-      source.config, [&]<class T>() { return evaluated<T>(source, split, console); });
+      sources.front().config, [&]<class T>() { return evaluated<T>(sources, split, console); });
   const bool tabled = result.classes.classes() > 0;
-  const std::uint64_t step = source.checkpoint.step;
+  const std::uint64_t step = sources.front().checkpoint.step;
   if (a.json) {
-    Json row =
-        Json::parse(tabled ? report_row(step, a.split, result.metrics, result.classes, result.names)
-                           : to_json(metrics_row(step, a.split, result.metrics)));
+    Json row = row_of(
+        sources, tabled ? report_row(step, a.split, result.metrics, result.classes, result.names)
+                        : to_json(metrics_row(step, a.split, result.metrics)));
     if (result.unknown > 0) {
       row["tokens"] = result.tokens;
       row["unknown_tokens"] = result.unknown;
     }
     fmt::print("{}\n", row.dump());
   } else {
-    fmt::print("{} (step {})\n{}  {}\n", source.file, step, a.split, summary(result.metrics));
+    fmt::print("{}\n{}  {}\n", title(sources), a.split, summary(result.metrics));
     if (result.unknown > 0) {
       fmt::print("unknown  {}\n", unknown_text(result.unknown, result.tokens));
     }
@@ -235,8 +259,8 @@ Command eval_command() {
   const auto a = std::make_shared<Arguments>();
   return Command(
       "eval", "Evaluate a trained model on a data split",
-      {{"run", kRun, &a->run, kRequired},
-       {"overrides", "KEY=VALUE overrides the config, as in task.test=other.csv for other data",
+      {{"runs", kRuns, &a->runs, kRequired},
+       {"overrides", "KEY=VALUE overrides each config, as in task.test=other.csv for other data",
         &a->overrides},
        {"--split", "the split to evaluate", &a->split,
         Rules{.choices = {"train", "validation", "test"}}},

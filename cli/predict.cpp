@@ -24,7 +24,7 @@ namespace xgrad::commands {
 
 namespace {
 
-struct PredictArguments : RunArguments {
+struct PredictArguments : EnsembleArguments {
   std::string format = "text", precision;
   bool logits = false, keep_going = false;
   std::size_t beam = 0;
@@ -147,7 +147,7 @@ std::string logits_text(const Prediction& prediction) {
 int predict(const PredictArguments& a) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(
-      find_run_in(a.precision, a.run, a.take()),
+      find_runs(a.runs, in_precision(a.precision), a.take()),
       a.beam > 0 ? std::optional(BeamOptions{a.beam, a.length_penalty}) : std::nullopt);
   const auto write = a.logits             ? logits_text
                      : a.format == "text" ? prediction_text
@@ -206,7 +206,7 @@ Command predict_command() {
   const auto a = std::make_shared<PredictArguments>();
   return Command(
       "predict", "Predict from each line of standard input",
-      {{"run", kRun, &a->run, kRequired},
+      {{"runs", kRuns, &a->runs, kRequired},
        {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
        {"--beam",
         "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
@@ -225,7 +225,7 @@ Command predict_command() {
 }
 
 Command generate_command() {
-  struct Arguments : RunArguments {
+  struct Arguments : EnsembleArguments {
     std::string text;
     double temperature = 1;
     std::size_t seed = 1, length = 1000;
@@ -233,7 +233,7 @@ Command generate_command() {
   const auto a = std::make_shared<Arguments>();
   return Command(
       "generate", "Continue a text with a trained language model",
-      {{"run", kRun, &a->run, kRequired},
+      {{"runs", kRuns, &a->runs, kRequired},
        {"--text",
         "the beginning of the text; the model reads its last task.max_length tokens; default: "
         "empty",
@@ -247,7 +247,7 @@ Command generate_command() {
         xgrad::check<ConfigError>(std::isfinite(a->temperature) && a->temperature >= 0,
                                   "--temperature: is ", a->temperature,
                                   ", must be finite and at least 0");
-        const TextGenerator generator(a->run, a->take());
+        const TextGenerator generator(a->runs, a->take());
         const auto say = [](const std::string& text) {  // each token as soon as it is chosen
           fmt::print("{}", text);
           if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");

@@ -113,9 +113,9 @@ class Model {
   }
 
  public:
-  Model(const std::string& path, const std::string& precision, bool last)
-      : source_(find_run_in(precision, path, last ? Take::last : Take::model)),
-        predictor_(source_) {}
+  Model(const Lines& paths, const std::string& precision, bool last)
+      : sources_(find_runs(paths, in_precision(precision), last ? Take::last : Take::model)),
+        predictor_(sources_) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
     const Unlocked unlocked;
@@ -142,13 +142,17 @@ class Model {
     const auto logits = of_batch(
         lines, outputs,
         [&]<class T>(const SequenceModel<T>& model, const auto& parameters, const Batch& batch) {
+          const NoGrad no_grad;
+          if (values.empty()) {  // which an ensemble can do, too
+            return AnyTensor(model(BatchInput<T>(batch).input(), Context{}).value());
+          }
           return AnyTensor(xgrad::cast<T>(replace_activations(model, parameters, batch, values)));
         });
     return shared(logits, *logits);
   }
 
   nb::list study_heads(std::size_t examples) const {
-    const TrainConfig& train = source_.config.train;
+    const TrainConfig& train = sources_[0].config.train;
     const auto found = computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         const auto all = loaded.task->dataset(Split::test);
@@ -179,7 +183,7 @@ class Model {
   }
 
   nb::dict evaluate(const Lines& lines, const std::vector<std::vector<double>>& targets) const {
-    const TrainConfig& train = source_.config.train;
+    const TrainConfig& train = sources_[0].config.train;
     return figures_of(*computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         std::vector<Example> examples = parsed(lines);
@@ -196,7 +200,7 @@ class Model {
 
   nb::dict silence(const std::vector<std::pair<std::size_t, std::size_t>>& heads,
                    std::size_t examples) const {
-    const TrainConfig& train = source_.config.train;
+    const TrainConfig& train = sources_[0].config.train;
     const auto found = computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         const auto all = loaded.task->dataset(Split::test);
@@ -241,7 +245,7 @@ class Model {
   }
 
   nb::dict state_dict() const {
-    const auto weights = std::make_shared<const Checkpoint>(weights_of(source_.checkpoint));
+    const auto weights = std::make_shared<const Checkpoint>(weights_of(only("weights").checkpoint));
     nb::dict found;
     for (const NamedTensor& one : weights->parameters) {
       found[one.name.c_str()] = shared(weights, one.tensor);
@@ -249,11 +253,22 @@ class Model {
     return found;
   }
 
-  const FoundRun& source() const { return source_; }
+  Lines files() const {
+    Lines files;
+    for (const FoundRun& one : sources_) files.push_back(one.file);
+    return files;
+  }
+
+  // The run that has this one thing; an ensemble has several.
+  const FoundRun& only(const char* what) const {
+    check<Error>(sources_.size() == 1, "an ensemble of ", sources_.size(), " models has no ", what,
+                 " of its own; load one of its runs");
+    return sources_[0];
+  }
   const TaskShape& shape() const { return predictor_.shape(); }
 
  private:
-  FoundRun source_;
+  std::vector<FoundRun> sources_;
   Predictor predictor_;
 };
 
@@ -278,11 +293,11 @@ void add_prediction(nb::module_& m) {
 void add_model(nb::module_& m) {
   add_prediction(m);
   nb::class_<Model>(m, "Model")
-      .def(nb::init<std::string, std::string, bool>(), "path"_a, "precision"_a, "last"_a,
+      .def(nb::init<Lines, std::string, bool>(), "paths"_a, "precision"_a, "last"_a,
            nb::call_guard<Unlocked>())
-      .def_prop_ro("path", [](const Model& self) { return self.source().file; })
-      .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
-      .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
+      .def_prop_ro("files", &Model::files)
+      .def_prop_ro("step", [](const Model& self) { return self.only("step").checkpoint.step; })
+      .def_prop_ro("config", [](const Model& self) { return to_toml(self.only("config").config); })
       .def_prop_ro("features", [](const Model& self) { return self.shape().features; })
       .def_prop_ro("target", [](const Model& self) { return to_string(self.shape().target); })
       .def_prop_ro("labels", &Model::labels)

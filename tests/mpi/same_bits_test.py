@@ -1,7 +1,7 @@
 """The checkpoint and the metrics of a run have the same bits on any number of processes and threads, and by the command without MPI; also when
 it is resumed, after any step, on another number of them. The trainings of tests/golden/hashes.txt that are cut into shards have their hashes.
 
-python3 same_bits_test.py [--all]: --all runs 354 cases instead of 41.
+python3 same_bits_test.py [--all]: --all runs 359 cases instead of 42.
 """
 
 import itertools
@@ -106,6 +106,13 @@ def main(every_case):
             for ranks in RANKS if every_case else [RANKS[1 + number % 4]]:
                 cases += 1
                 assert run(ranks, "eval", str(expected_run), "--json") == evaluated, f"{name}, eval on {ranks} ranks"
+            if name == "adamw":  # all ranks load each run of an ensemble
+                ensemble = ["eval", str(expected_run), str(expected_run / "checkpoints/step-0000000001.h5"), "--json"]
+                expected_of_both = run(0, *ensemble)
+                assert expected_of_both != evaluated
+                for ranks in RANKS if every_case else [3]:
+                    cases += 1
+                    assert run(ranks, *ensemble) == expected_of_both, f"{name}, eval of an ensemble on {ranks} ranks"
 
             layouts = list(itertools.product(RANKS, (1, 2)))
             for ranks, threads in layouts if every_case else [layouts[(3 * number + i) % 10] for i in (1, 6)]:

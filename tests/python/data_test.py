@@ -211,7 +211,7 @@ def test_patching(trees):
 
 
 def test_going_on_with_new_labels(trees):
-    run = xgrad.Run(pathlib.Path(trees._model.path).parents[1])
+    run = xgrad.Run(pathlib.Path(trees._model.files[0]).parents[1])
     model = run.config["model"] | {"init_from": run.checkpoint, "init_strict": False}
     new = xgrad.train({"model": model, "train": {"steps": 1}, "optim": {"lr": 1e-30, "weight_decay": 0.0}}, data=(TOKENS, TOKENS[:, 1] > 3))
     assert new.finished and len(xgrad.load(new).labels) == 2

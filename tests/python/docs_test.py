@@ -28,7 +28,7 @@ def follow(page, capsys, prints=True):
 def test_python(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names, blocks = follow("python.md", capsys)
-    assert blocks == 8
+    assert blocks == 9
     assert (names["x"].grad > 0).all() and len(names["heads"]) == 4
 
 

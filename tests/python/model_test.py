@@ -103,8 +103,8 @@ def test_replaced_activations(model, peer):
 def test_silenced_heads(model, peer):
     rows = model.study_heads(1)
     assert [(row["layer"], row["head"]) for row in rows] == [("encoder.layers.0.self_attn", head) for head in range(2)]
-    first = subprocess.run([COMMAND, "attention", model._model.path, "--examples", "1", "--maps", "1", "--out", "maps.h5"],
-                           cwd=(folder := pathlib.Path(model._model.path).parent), capture_output=True, text=True)
+    first = subprocess.run([COMMAND, "attention", model._model.files[0], "--examples", "1", "--maps", "1", "--out", "maps.h5"],
+                           cwd=(folder := pathlib.Path(model._model.files[0]).parent), capture_output=True, text=True)
     assert first.returncode == 0, first.stderr
     with h5py.File(folder / "maps.h5") as file:
         ids = torch.tensor([[int(word) for word in file["inputs"][()].decode().split()]])

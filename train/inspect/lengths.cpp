@@ -49,7 +49,7 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
 }
 
 // Examples of each length: some of `all`, or, without these, those that the task draws.
-std::vector<Bin> bins_of(const Config& config, Split split, const TaskShape& has,
+std::vector<Bin> bins_of(std::span<const FoundRun> sources, Split split, const TaskShape& has,
                          const Dataset* all, const std::vector<std::size_t>& lengths) {
   std::vector<std::vector<std::size_t>> chosen(lengths.size());
   for (std::size_t i = 0; all != nullptr && i < all->size(); ++i) {
@@ -67,8 +67,10 @@ std::vector<Bin> bins_of(const Config& config, Split split, const TaskShape& has
       continue;
     }
     try {
-      bin.task = task_of_length(config, lengths[i]);
-      why_not = misfit(config.model, has, bin.task->shape());
+      bin.task = task_of_length(sources.front().config, lengths[i]);
+      for (const FoundRun& source : sources) {
+        if (why_not.empty()) why_not = misfit(source.config.model, has, bin.task->shape());
+      }
       if (why_not.empty()) bin.data = bin.task->dataset(split);
     } catch (const ConfigError& error) {
       why_not = error.what();
@@ -84,10 +86,10 @@ std::string LengthScore::length_text() const {
 }
 
 std::vector<LengthScore> score_lengths(
-    const FoundRun& source, Split split, const std::vector<std::size_t>& lengths,
+    std::span<const FoundRun> sources, Split split, const std::vector<std::size_t>& lengths,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  const Config& config = source.config;
-  const auto task = make_task(config, &source.checkpoint);
+  const Config& config = sources.front().config;
+  const auto task = make_task(config, &sources.front().checkpoint);
   TaskShape shape = task->shape();
   check<ConfigError>(shape.input != InputKind::image, "--lengths: the examples of task ",
                      config.task, " are images, which have no length");
@@ -96,7 +98,7 @@ std::vector<LengthScore> score_lengths(
   const bool draws =
       found != config.task_options.end() && std::holds_alternative<std::int64_t>(found->second);
   const auto all = draws ? nullptr : task->dataset(split);
-  const std::vector<Bin> bins = bins_of(config, split, shape, all.get(), lengths);
+  const std::vector<Bin> bins = bins_of(sources, split, shape, all.get(), lengths);
   const auto scored = [](const Bin& bin) { return bin.score.why_not.empty(); };
   check<ConfigError>(std::any_of(bins.begin(), bins.end(), scored), "--lengths: length ",
                      bins.front().score.length_text(), ": ", bins.front().score.why_not);
@@ -106,7 +108,7 @@ std::vector<LengthScore> score_lengths(
     shape.max_outputs = std::max(shape.max_outputs, bin.task->shape().max_outputs);
   }
   return with_precision(config, [&]<class T>() {
-    const TrainedModel<T> trained(config, source.checkpoint, shape);
+    const TrainedModel<T> trained(sources, shape);
     std::vector<LengthScore> scores;
     for (const Bin& bin : bins) {
       progress(scores.size(), bins.size());

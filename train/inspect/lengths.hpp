@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,13 @@ struct LengthScore {
   std::string length_text() const;  ///< "8", or "5-8"
 };
 
-/// Evaluates a run's model on a split, once for each length. A task with a key `length` draws
-/// examples of exactly that length, also beyond those of training. For other tasks, each score is
-/// over the existing examples up to its length that are longer than the length before. Calls
-/// progress(length, total) before each. Throws ConfigError if the examples have no length, or if
-/// there is no score at all.
+/// Evaluates a run's model, or the ensemble of several, on a split, once for each length. A task
+/// with a key `length` draws examples of exactly that length, also beyond those of training. For
+/// other tasks, each score is over the existing examples up to its length that are longer than the
+/// length before. Calls progress(length, total) before each. Throws ConfigError if the examples
+/// have no length, or if there is no score at all.
 std::vector<LengthScore> score_lengths(
-    const FoundRun& source, Split split, const std::vector<std::size_t>& lengths,
+    std::span<const FoundRun> sources, Split split, const std::vector<std::size_t>& lengths,
     const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 }  // namespace xgrad

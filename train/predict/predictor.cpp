@@ -188,16 +188,34 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
                             std::vector<Example>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
+std::vector<FoundRun> find_runs(const std::vector<std::string>& paths,
+                                const std::vector<std::string>& overrides, Take take) {
+  std::vector<FoundRun> runs;
+  for (const std::string& path : paths) runs.push_back(find_run(path, overrides, take));
+  return runs;
+}
+
+std::shared_ptr<const AnyModel> load_model(std::span<const FoundRun> sources) {
+  const FoundRun& first = sources.front();
+  return with_precision(first.config, [&]<class T>() {
+    return std::make_shared<const AnyModel>(AnyModel{std::make_unique<const LoadedModel<T>>(
+        sources, make_task(first.config, &first.checkpoint))});
+  });
+}
+
 Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
                      const std::string& precision)
-    : Predictor(find_run_in(precision, run), beam) {}
+    : Predictor(find_runs({run}, in_precision(precision)), beam) {}
 
-Predictor::Predictor(const FoundRun& found, std::optional<BeamOptions> beam)
-    : model_(load_model(found)), beam_(beam), alone_(found.config.model.normalization == "batch") {
+Predictor::Predictor(std::span<const FoundRun> found, std::optional<BeamOptions> beam)
+    : model_(load_model(found)),
+      beam_(beam),
+      alone_(std::ranges::any_of(
+          found, [](const FoundRun& run) { return run.config.model.normalization == "batch"; })) {
   check<ConfigError>(!beam || shape().output == OutputKind::generated,
                      "a beam search needs a model that generates its output, with model.kind = "
                      "\"encoder_decoder\", not ",
-                     found.config.model.kind);
+                     found.front().config.model.kind);
 }
 
 const TaskShape& Predictor::shape() const {
@@ -232,18 +250,21 @@ std::vector<Prediction> Predictor::operator()(const std::vector<Example>& exampl
   return predictions;
 }
 
-TextGenerator::TextGenerator(const std::string& run, Take take) {
-  const FoundRun source = find_run(run, {}, take);
-  const std::string& kind = source.config.model.kind;
-  model_ = load_model(source);
-  model_->visit([&](const auto& loaded) {
-    check<ConfigError>(loaded.shape.next != NextToken::none, source.file,
-                       ": is a model for the task ", source.config.task,
-                       ", which is not to predict next tokens; generate needs one that is trained "
-                       "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
-  });
-  check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
-                     "; generate needs an encoder");
+TextGenerator::TextGenerator(const std::vector<std::string>& runs, Take take) {
+  const std::vector<FoundRun> sources = find_runs(runs, {}, take);
+  model_ = load_model(sources);
+  for (const FoundRun& source : sources) {
+    model_->visit([&](const auto& loaded) {
+      check<ConfigError>(
+          loaded.shape.next != NextToken::none, source.file, ": is a model for the task ",
+          source.config.task,
+          ", which is not to predict next tokens; generate needs one that is trained "
+          "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
+    });
+    const std::string& kind = source.config.model.kind;
+    check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
+                       "; generate needs an encoder");
+  }
 }
 
 bool TextGenerator::generate(const std::string& beginning, std::size_t most,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,25 +21,27 @@
 
 namespace xgrad {
 
-/// find_run() with another train.precision; empty: that of the run.
-inline FoundRun find_run_in(const std::string& precision, const std::string& path,
-                            Take take = Take::model) {
-  std::vector<std::string> overrides;
-  if (!precision.empty()) overrides.push_back("train.precision=" + precision);
-  return find_run(path, overrides, take);
+/// find_run() for each path.
+std::vector<FoundRun> find_runs(const std::vector<std::string>& paths,
+                                const std::vector<std::string>& overrides = {},
+                                Take take = Take::model);
+/// The override for another train.precision; none if it is empty.
+inline std::vector<std::string> in_precision(const std::string& precision) {
+  if (precision.empty()) return {};
+  return {"train.precision=" + precision};
 }
 
-/// A trained model with its task.
+/// A trained model with its task: that of a run, or the ensemble of several.
 template <class T>
 struct LoadedModel : TrainedModel<T> {
   /// Loads the model of a run, with weights converted to T. Throws CheckpointError if they do not
   /// fit.
   explicit LoadedModel(const FoundRun& source)
-      : LoadedModel(source, make_task(source.config, &source.checkpoint)) {}
-  /// Loads the model of a run whose task was made before.
-  LoadedModel(const FoundRun& source, std::unique_ptr<Task> made)
-      : TrainedModel<T>(source.config, source.checkpoint, made->shape(), source.file),
-        task(std::move(made)) {}
+      : LoadedModel({&source, 1}, make_task(source.config, &source.checkpoint)) {}
+  /// Loads the models of runs; `made` is the task of the first. Throws ConfigError, too, if they
+  /// are no ensemble. Requires: at least one run.
+  LoadedModel(std::span<const FoundRun> sources, std::unique_ptr<Task> made)
+      : TrainedModel<T>(sources, made->shape()), task(std::move(made)) {}
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
@@ -65,13 +68,12 @@ struct AnyModel {
       model;
 };
 
-/// Loads the model of a run in the arithmetic of its train.precision. Throws CheckpointError,
-/// ConfigError.
+/// Loads the model of a run, or the ensemble of several, in the arithmetic of their
+/// train.precision. Throws CheckpointError, ConfigError. Requires: at least one run.
+std::shared_ptr<const AnyModel> load_model(std::span<const FoundRun> sources);
+/// The same for one run.
 inline std::shared_ptr<const AnyModel> load_model(const FoundRun& source) {
-  return with_precision(source.config, [&]<class T>() {
-    return std::make_shared<const AnyModel>(
-        AnyModel{std::make_unique<const LoadedModel<T>>(source)});
-  });
+  return load_model({&source, 1});
 }
 
 /// One of the outputs that a beam search found.
@@ -96,8 +98,8 @@ struct Prediction {
   std::vector<BeamOutput> beam;  ///< the best outputs, best first; empty without a beam search
 };
 
-/// A trained model. All calls are thread-safe, also on the same object. The same input gives the
-/// same bits on any thread and in any batch.
+/// A trained model, or an ensemble. All calls are thread-safe, also on the same object. The same
+/// input gives the same bits on any thread and in any batch.
 class Predictor {
  public:
   /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`,
@@ -106,8 +108,11 @@ class Predictor {
   /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
-  /// Loads the checkpoint that was found, in the arithmetic of its config.
-  explicit Predictor(const FoundRun& found, std::optional<BeamOptions> beam = std::nullopt);
+  /// Loads the checkpoints that were found, in the arithmetic of their configs; several are an
+  /// ensemble, whose probabilities are the mean of theirs (make_ensemble()). Requires: at least
+  /// one.
+  explicit Predictor(std::span<const FoundRun> found,
+                     std::optional<BeamOptions> beam = std::nullopt);
 
   const TaskShape& shape() const;  ///< shape of inputs and outputs
   /// Parses a line as `xgrad predict` does. Throws DataError, which calls it example `number`.
@@ -140,9 +145,10 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 /// A trained language model that continues texts. All calls are thread-safe.
 class TextGenerator {
  public:
-  /// Loads a checkpoint, or the model of a run directory. Reads no data. Throws IoError,
-  /// CheckpointError, and ConfigError if the model is not a causal encoder for next tokens.
-  explicit TextGenerator(const std::string& run, Take take = Take::model);
+  /// Loads a checkpoint, or the model of a run directory; several are an ensemble. Reads no data.
+  /// Throws IoError, CheckpointError, and ConfigError if a model is not a causal encoder for next
+  /// tokens. Requires: at least one.
+  explicit TextGenerator(const std::vector<std::string>& runs, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
   /// until the text ends or has `most` more tokens. Returns whether it ended. The token at position

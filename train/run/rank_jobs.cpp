@@ -62,17 +62,27 @@ struct Follower final : TrainerHooks {
 
 constexpr const char* kTraining = "training";  // else a job is the name of the split to score
 
+// A text from rank 0. The other ranks give none.
+std::string from_first(const std::string& own = "") {
+  return gather_texts(ranks(), own).front();
+}
+
 // Calls make(task) for the task of a config on all ranks; it returns the weights of what it made.
-// Rank 0 sends the others the job, the config, and the checkpoint to resume from or to score.
+// Rank 0 sends the others the job; the config, and the checkpoint to resume from or to score; the
+// same of each other run of an ensemble; and an empty text.
 template <class Make>
 void make_on_all_ranks(const std::string& job, const Config& config, const Checkpoint* checkpoint,
-                       const Make& make) {
+                       const Make& make, std::span<const FoundRun> others = {}) {
   if (ranks().size() == 1) return void(make(make_task(config, checkpoint)));
   if (ranks().rank() == 0) {
-    for (const std::string& text :
-         {job, to_toml(config), checkpoint == nullptr ? "" : to_hdf5(*checkpoint)}) {
-      gather_texts(ranks(), text);
+    from_first(job);
+    from_first(to_toml(config));
+    from_first(checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+    for (const FoundRun& other : others) {
+      from_first(to_toml(other.config));
+      from_first(to_hdf5(other.checkpoint));
     }
+    from_first("");
   }
   std::unique_ptr<Task> task;
   std::vector<std::pair<const char*, std::string>> fingerprints;
@@ -83,8 +93,10 @@ void make_on_all_ranks(const std::string& job, const Config& config, const Check
         {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
     // Empty on a rank that received a copy of the data of another rank.
     const std::string data = is_copy ? "" : digest_of(*task);
+    const auto is_bf16 = [](const FoundRun& run) { return run.config.train.precision == "bf16"; };
+    const bool bf16 = config.train.precision == "bf16" || std::ranges::any_of(others, is_bf16);
     fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
-                    {"arithmetic", arithmetic(config.train.precision == "bf16")},
+                    {"arithmetic", arithmetic(bf16)},
                     {"data", data},
                     {"initial weights", digest_of(make(std::move(task)))}};
   });
@@ -141,21 +153,26 @@ void send_end() {
 
 void follow() {
   for (;;) {
-    const std::string job = gather_texts(ranks(), "").front();
+    const std::string job = from_first();
     if (job.empty()) return;
-    const std::string text = gather_texts(ranks(), "").front();
-    const std::string bytes = gather_texts(ranks(), "").front();
-    FoundRun source;
-    source.config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
-    if (!bytes.empty()) source.checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
-    if (source.config.train.threads > 0) set_threads(source.config.train.threads);
+    std::vector<FoundRun> sources;
+    bool resumes = false;
+    for (std::string text = from_first(); !text.empty(); text = from_first()) {
+      FoundRun& source = sources.emplace_back();
+      source.config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
+      const std::string bytes = from_first();
+      resumes = !bytes.empty();
+      if (resumes) source.checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
+    }
+    const Config& config = sources.front().config;
+    if (config.train.threads > 0) set_threads(config.train.threads);
     at_work = false;
     try {
-      with_precision(source.config, [&]<class T>() {
+      with_precision(config, [&]<class T>() {
         if (job == kTraining) {
-          take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint);
+          take_part_in_training<T>(config, resumes ? &sources.front().checkpoint : nullptr);
         } else {
-          score_on_all_ranks<T>(source, split_of(job), [](auto...) {});
+          score_on_all_ranks<T>(sources, split_of(job), [](auto...) {});
         }
       });
     } catch (const std::exception&) {
@@ -170,14 +187,15 @@ Split split_of(const std::string& name) {
 
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
-    const FoundRun& source, Split split,
+    std::span<const FoundRun> sources, Split split,
     const std::function<void(std::size_t, std::size_t)>& progress) {
   std::unique_ptr<LoadedModel<T>> loaded;
   const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
-    loaded = std::make_unique<LoadedModel<T>>(source, std::move(task));
+    loaded = std::make_unique<LoadedModel<T>>(sources, std::move(task));
     return loaded->parameters;
   };
-  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make);
+  const FoundRun& source = sources.front();
+  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make, sources.subspan(1));
   const TaskShape& shape = loaded->shape;
   const TrainConfig& train = source.config.train;
   const auto data = loaded->task->dataset(split);
@@ -201,7 +219,7 @@ std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
   template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                       \
       const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&); \
   template std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(       \
-      const FoundRun&, Split, const std::function<void(std::size_t, std::size_t)>&);
+      std::span<const FoundRun>, Split, const std::function<void(std::size_t, std::size_t)>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

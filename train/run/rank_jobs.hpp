@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -39,12 +40,13 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
 /// The split of this name: the reverse of to_string(). Requires: it is one of the three.
 Split split_of(const std::string& name);
 
-/// Loads the model of a run on all of ranks(), scores it on a split as in training, and ends the
-/// job. Counts the classes if a table of them is readable. Calls progress(done, total) with the
-/// examples of this rank. Throws as make_trainer_on_all_ranks().
+/// Loads the model of a run, or the ensemble of several, on all of ranks(), scores it on a split of
+/// the first as in training, and ends the job. Counts the classes if a table of them is readable.
+/// Calls progress(done, total) with the examples of this rank. Throws as
+/// make_trainer_on_all_ranks().
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
-    const FoundRun& source, Split split,
+    std::span<const FoundRun> sources, Split split,
     const std::function<void(std::size_t done, std::size_t total)>& progress);
 
 }  // namespace xgrad

@@ -1,13 +1,16 @@
-// TrainedModel: the model of a run with its weights, in the run's arithmetic.
+// TrainedModel: the model of a run with its weights, in the run's arithmetic; or an ensemble.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/ensemble.hpp>
 
 namespace xgrad {
 
@@ -25,9 +28,22 @@ struct TrainedModel {
     restore_weights(weights_of(checkpoint).parameters, origin, parameters);
     pack_weights(parameters);
   }
+  /// The model of the first of these runs or, if there are several, their ensemble. Requires: at
+  /// least one. Throws as the other constructor and check_ensemble().
+  TrainedModel(std::span<const FoundRun> runs, TaskShape of_task)
+      : TrainedModel(runs[0].config, runs[0].checkpoint, std::move(of_task), runs[0].file) {
+    if (runs.size() == 1) return;
+    check_ensemble(runs);
+    std::vector<std::shared_ptr<const SequenceModel<T>>> members = {std::move(model)};
+    for (const FoundRun& run : runs.subspan(1)) {
+      const auto one = std::make_shared<TrainedModel>(run.config, run.checkpoint, shape, run.file);
+      members.emplace_back(one, one->model.get());  // keeps the weights, too
+    }
+    model = make_ensemble(shape.target, std::move(members));
+  }
 
   TaskShape shape;                          ///< shape of the task
-  Parameters<T> parameters;                 ///< the weights
+  Parameters<T> parameters;                 ///< the weights; of an ensemble those of the first run
   std::unique_ptr<SequenceModel<T>> model;  ///< the model
 };
 

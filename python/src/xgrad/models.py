@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from xgrad import _core
-from xgrad.errors import Error, ShapeError
+from xgrad.errors import ConfigError, Error, ShapeError
 from xgrad.layers import load_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
+    Path = str | os.PathLike
 
 
 class Model:
-    """A trained model: that of a run, or of a checkpoint that you name.
+    """A trained model: that of a run, or of a checkpoint that you name; or an ensemble of several.
+
+    The probabilities of an ensemble are the arithmetic mean of those of its runs, and its numbers the mean of their numbers. A
+    decoder chooses each class by the mean of their probabilities. Its logits are those of the mean. It has no weights, step, config,
+    activations and attention of its own: these raise Error.
 
     Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
     or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1. Inputs of
@@ -29,13 +34,18 @@ class Model:
     each input, without the end. By default it reads its own greedy outputs, which predict() returns.
     """
 
-    def __init__(self, path: str | os.PathLike, precision: str | None = None, *, last: bool = False):
-        """Loads a Run, a run directory or a checkpoint. `precision` is "float", "bf16" or "double"; None: that
-        of the run. Of a run, it takes the best checkpoint, or the last if `last`. Raises IoError, CheckpointError, ConfigError."""
-        self._model = _core.Model(os.fspath(path), precision or "", last)
+    def __init__(self, path: Path | Iterable[Path], precision: str | None = None, *, last: bool = False):
+        """Loads a Run, a run directory or a checkpoint, or an ensemble of a list of them. `precision` is "float", "bf16" or
+        "double"; None: that of the run. Of a run, it takes the best checkpoint, or the last if `last`. Raises IoError,
+        CheckpointError, and ConfigError, also if the runs are not of the same task."""
+        paths = [os.fspath(one) for one in ([path] if isinstance(path, (str, os.PathLike)) else path)]
+        if not paths:
+            raise ConfigError("load: expected a run or a list of runs, got an empty list")
+        self._model = _core.Model(paths, precision or "", last)
 
     def __repr__(self):
-        return f"xgrad.load({self._model.path!r})"
+        files = self._model.files
+        return f"xgrad.load({files if len(files) > 1 else files[0]!r})"
 
     @property
     def step(self) -> int:
@@ -182,8 +192,10 @@ def _shown(self):
 _core.Prediction.__repr__ = _shown
 
 
-def load(path: str | os.PathLike, precision: str | None = None, *, last: bool = False) -> Any:
+def load(path: Path | Iterable[Path], precision: str | None = None, *, last: bool = False) -> Any:
     """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
-    the run. Of a run, it takes the best checkpoint, or the last if `last`. Of an .npz file, as save() writes, it returns
-    the dict."""
-    return load_state(path) if os.fspath(path).endswith(".npz") else Model(path, precision, last=last)
+    the run. Of a run, it takes the best checkpoint, or the last if `last`. A list of them is an ensemble, whose probabilities
+    are the mean of theirs. Of an .npz file, as save() writes, it returns the dict."""
+    if isinstance(path, (str, os.PathLike)) and os.fspath(path).endswith(".npz"):
+        return load_state(path)
+    return Model(path, precision, last=last)

@@ -128,7 +128,7 @@ struct Untrained {
 
 TEST(TextGenerator, GeneratesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
   const Untrained saved;
-  const TextGenerator generator(saved.path());
+  const TextGenerator generator({saved.path()});
   const int before = threads();
   std::size_t ends = 0, longest = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -154,7 +154,7 @@ TEST(TextGenerator, GeneratesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
 
 TEST(TextGenerator, SaysWhatIsWrong) {
   const Untrained saved;
-  const TextGenerator generator(saved.path());
+  const TextGenerator generator({saved.path()});
   const auto ignore = [](const std::string&) {};
   EXPECT_EQ(test::message_of<DataError>([&] { generator.generate("sun?", 5, {}, ignore); }),
             "files: the character \"?\" is not in the vocabulary of the training rows");
