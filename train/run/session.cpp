@@ -78,21 +78,20 @@ static std::string model_text(const ModelConfig& m, std::size_t parameters) {
 template <class T>
 static void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                       const RunDirectory& run) {
-  using fmt::format;
   const TrainConfig& train = config.train;
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const std::optional<Initialization>& initial = trainer.initialization();
   const std::string shortage = thread_shortage();
   std::vector<std::vector<std::string>> rows = {
-      {"task", format("{}: {} examples to train on, {} to validate, {} to test", config.task,
-                      size(Split::train), size(Split::validation), size(Split::test))},
+      {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                           size(Split::train), size(Split::validation), size(Split::test))},
       {"model", model_text(config.model, trainer.parameters().count())},
-      {"optimizer", format("{}, lr {:g} {}, {} warm-up steps", config.optim.name, config.optim.lr,
-                           config.schedule.name, config.schedule.warmup)},
-      {"run",
-       format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-              train.batch * train.accumulate,
-              shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage, train.seed)},
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)},
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          train.batch * train.accumulate,
+                          shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
+                          train.seed)},
       {"directory", run.path()}};
   if (initial) rows.insert(rows.begin() + 2, {"weights", weights_text(*initial, config)});
   console.line(text_table(rows, {Align::left}, "  "));
