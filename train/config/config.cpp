@@ -245,7 +245,12 @@ class Validator {
   // The value, if it is valid. A path counts from the config's folder or, in overrides, from here.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
     std::string wrong;
-    if (const auto* value = std::get_if<OptionValue>(&a.value)) {
+    const auto* array = std::get_if<detail::Tables>(&a.value);
+    const bool empty = array && array->tables.empty();
+    const OptionValue no_numbers = Numbers();  // in TOML, as no tables
+    const bool is_list = std::holds_alternative<Numbers>(spec.fallback);
+    const OptionValue* const given = std::get_if<OptionValue>(&a.value);
+    if (const auto* value = empty && is_list ? &no_numbers : given) {
       wrong = problem(spec, *value);
       const auto* integer = std::get_if<std::int64_t>(value);
       if (!wrong.empty()) {
@@ -258,9 +263,6 @@ class Validator {
         return *value;
       }
     } else {
-      const auto* array = std::get_if<detail::Tables>(&a.value);
-      const bool empty = array && array->tables.empty();
-      if (empty && std::holds_alternative<Numbers>(spec.fallback)) return Numbers();
       wrong = array == nullptr ? "is " + std::get<detail::Unusable>(a.value).what
               : empty          ? "is an array"
                                : "is an array of tables";
