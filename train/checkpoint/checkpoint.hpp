@@ -68,6 +68,8 @@ struct DigestedFile {
 /// bytes. Throws CheckpointError if the format cannot hold a name, and NumericError if a tensor
 /// contains NaN or infinity (failed steps may) or the state contains NaN.
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
+/// The same with another config than that of the checkpoint.
+DigestedFile to_hdf5_file(const Checkpoint& checkpoint, const std::string& config);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
 /// An upper bound of the size of that image in bytes, for `tensors` tensors with `bytes` bytes in
@@ -186,14 +188,9 @@ void check_is_run(const Folder& folder);
 struct FoundRun {
   std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
   std::string file;       ///< path of the checkpoint
-  Checkpoint checkpoint;  ///< contents of that file
+  Checkpoint checkpoint;  ///< contents of that file; paths are absolute if nothing is overridden
   Config config;          ///< config in the checkpoint, with the overrides
 };
-
-/// Lets the data that a run keeps in its directory, as task.train = RUN/data/train, follow the run
-/// to `directory`, where it is now, unless an override sets it.
-void follow_own_data(Config& config, const std::string& directory,
-                     const std::vector<std::string>& overrides = {});
 
 /// The checkpoint of a run directory to take: best_checkpoint() if there is one, else the last that
 /// is not damaged; the last; or the last that the run saved (PassOver::unsaved), to resume from.
