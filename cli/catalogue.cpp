@@ -28,36 +28,48 @@ namespace {
 
 constexpr std::size_t kExamples = 3;
 
-void show_accuracies(const Task& task) {
-  const Baseline baseline = measure_baseline(task);
-  if (!baseline.majority) return;
-  const auto show = [](const std::string& of, const std::optional<double>& accuracy) {
-    if (accuracy) fmt::print("  {:<32} {:.3f}\n", of, *accuracy);
+struct TasksArguments {
+  std::string name;
+  bool baselines = false;
+};
+
+// Accuracies on the test split, a line each.
+std::string accuracies(const Task& task, bool baselines) {
+  std::string lines;
+  const auto add = [&](const std::string& of, const std::optional<double>& accuracy) {
+    if (accuracy) lines += fmt::format("  {:<32} {:.3f}\n", of, *accuracy);
   };
-  const auto show_ceiling = [](const char* of, const std::optional<Ceiling>& best) {
-    if (best) fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
+  const auto add_ceiling = [&](const char* of, const std::optional<Ceiling>& best) {
+    if (best)
+      lines += fmt::format("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
   };
-  fmt::print("\naccuracy on the test split\n");
-  show("always the most frequent answer", baseline.majority);
-  show("from each token alone", baseline.own_token);
-  show(fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1), baseline.window);
-  show_ceiling("best possible, each token alone", task.token_ceiling());
-  show_ceiling("best possible", task.ceiling(Split::test));
+  const Baseline counted = baselines ? measure_baseline(task) : Baseline();
+  add("always the most frequent answer", counted.majority);
+  add("from each token alone", counted.own_token);
+  add(fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1), counted.window);
+  add_ceiling("best possible, each token alone", task.token_ceiling());
+  add_ceiling("best possible", task.ceiling(Split::test));
+  return lines.empty() ? "" : "\naccuracy on the test split\n" + lines;
 }
 
-void show_errors(const Task& task) {
-  fmt::print("\nmean squared error on the test split\n  {:<32} {:.4g}\n", "always the mean",
-             measure_variance(task));
-  const auto best = task.ceiling(Split::test);
-  if (best) fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
+// Mean squared errors on the test split, a line each.
+std::string errors(const Task& task, bool baselines) {
+  std::string lines;
+  const auto add = [&](const char* of, double error) {
+    lines += fmt::format("  {:<32} {:.4g}\n", of, error);
+  };
+  if (baselines) add("always the mean", measure_variance(task));
+  if (const auto best = task.ceiling(Split::test)) add("best possible", best->loss);
+  return lines.empty() ? "" : "\nmean squared error on the test split\n" + lines;
 }
 
-// Shows a task's baselines, best possible scores, rules and first training examples.
-void show_data(const Task& task) {
+// Shows a task's best possible scores, baselines and rules if wanted, and first training examples.
+void show_data(const Task& task, bool baselines) {
   try {
     const TaskShape shape = task.shape();
-    shape.target == TargetKind::numbers ? show_errors(task) : show_accuracies(task);
-    const std::vector<Rule> rules = task.rules();
+    const bool numbers = shape.target == TargetKind::numbers;
+    fmt::print("{}", (numbers ? errors : accuracies)(task, baselines));
+    const std::vector<Rule> rules = baselines ? task.rules() : std::vector<Rule>();
     if (!rules.empty()) fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
     for (const Rule& rule : rules) {
       fmt::print("  {:<44} {:>8.4f} {:>12.4f}{}\n", rule.name, rule.accuracy, rule.exact,
@@ -84,12 +96,12 @@ std::string processor() {
   return "processor without a name";  // as on ARM
 }
 
-int tasks(const std::string& name) {
-  if (name.empty()) {
+int tasks(const TasksArguments& a) {
+  if (a.name.empty()) {
     for (const TaskEntry& task : xgrad::tasks()) fmt::print("{:<16} {}\n", task.name, task.summary);
     return 0;
   }
-  const TaskEntry& entry = find_task(name);
+  const TaskEntry& entry = find_task(a.name);
   fmt::print("{}: {}\n\n", entry.name, entry.summary);
   if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
   if (!entry.theory.empty()) {
@@ -104,7 +116,7 @@ int tasks(const std::string& name) {
   for (const std::string& package : entry.debian_packages) {
     fmt::print("\nneeds the Debian package {}\n", package);
   }
-  show_data(*entry.make({}, /*seed=*/1));
+  show_data(*entry.make({}, /*seed=*/1), a.baselines);
   return 0;
 }
 
@@ -227,10 +239,13 @@ Command config_command() {
 }
 
 Command tasks_command() {
-  const auto name = std::make_shared<std::string>();
-  return Command("tasks", "List the tasks, or describe one",
-                 {{"task", "name of a task; default: list all", name.get()}},
-                 [name] { return tasks(*name); });
+  const auto a = std::make_shared<TasksArguments>();
+  return Command(
+      "tasks", "List the tasks, or describe one",
+      {{"task", "name of a task; default: list all", &a->name},
+       {"--baselines", "also measure rules without a model on its data, which may take a minute",
+        &a->baselines, Rules{.needs = {"task"}}}},
+      [a] { return tasks(*a); });
 }
 
 Command info_command() {

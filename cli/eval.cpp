@@ -179,10 +179,11 @@ std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<Len
     html::ChartLine line{name, lines.size() % html::kLooks, {}};
     for (const LengthScore& score : scores) {
       if (!score.why_not.empty()) continue;
-      const auto [name_of, value, error] = score.metrics.figures()[1];
-      metric = name_of;
-      if (!std::isfinite(value)) continue;
-      line.points.push_back({double(score.length), value, std::isfinite(error) ? error : 0});
+      const Figure figure = score.metrics.figures()[1];
+      metric = figure.name;
+      if (!std::isfinite(figure.value)) continue;
+      const double error = figure.standard_error;
+      line.points.push_back({double(score.length), figure.value, std::isfinite(error) ? error : 0});
     }
     lines.push_back(std::move(line));
   }

@@ -121,11 +121,18 @@ std::string range(const OptionSpec& spec) {
   return (open_min ? min : "from " + min) + " to " + max;
 }
 
+// How many numbers a list has; 0: any number.
+static std::size_t count_of(const OptionSpec& spec) {
+  return std::get<Numbers>(spec.fallback).size();
+}
+
 static std::string allowed_lists(const OptionSpec& spec) {
   OptionSpec element = spec;
   element.choices.clear();
   const std::string numbers = range(element);
-  std::string text = "a list of numbers" + (numbers.empty() ? "" : " " + numbers);
+  const std::size_t count = count_of(spec);
+  std::string text = "a list of " + (count > 0 ? std::to_string(count) + " " : "") + "numbers" +
+                     (numbers.empty() ? "" : " " + numbers);
   for (const std::string& word : spec.choices) text += ", or \"" + word + "\"";
   return text;
 }
@@ -182,6 +189,9 @@ static std::string problem_of_list(const OptionSpec& spec, const OptionValue& va
     const auto& word = std::get<std::string>(value);
     if (is_choice(spec, word)) return "";
     return text("is ", to_literal(clipped(word)), ", must be ", allowed_values(spec));
+  }
+  if (count_of(spec) > 0 && numbers->size() != count_of(spec)) {
+    return text("is ", to_literal(*numbers), ", must be ", allowed_values(spec));
   }
   const OptionSpec element{spec.name, 0.0, "", spec.min, spec.max};
   for (std::size_t i = 0; i < numbers->size(); ++i) {

@@ -20,9 +20,10 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, Number
 /// The specification of one key. Its type is the type of `fallback`; a list of numbers can also be
 /// one of the words in `choices`.
 struct OptionSpec {
-  std::string name;      ///< the key
-  OptionValue fallback;  ///< the default value
-  std::string help;      ///< description in one sentence
+  std::string name;  ///< the key
+  /// The default value. A list that is not empty also fixes how many numbers a value has.
+  OptionValue fallback;
+  std::string help;  ///< description in one sentence
   /// The smallest allowed number; of a list, each number.
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();  ///< largest allowed number

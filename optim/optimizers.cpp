@@ -26,8 +26,8 @@ void check_at_least_0(const char* name, double value) {
 }
 
 const OptimizerOptions& checked(const OptimizerOptions& s) {
-  check_fraction("beta1", s.beta1);
-  check_fraction("beta2", s.beta2);
+  check_fraction("betas[0]", s.betas.first);
+  check_fraction("betas[1]", s.betas.second);
   check_fraction("momentum", s.momentum);
   check_fraction("alpha", s.alpha);
   check_at_least_0<ConfigError>("eps", s.eps);
@@ -91,14 +91,15 @@ struct Adam final : Optimizer<T> {
   using Optimizer<T>::Optimizer;
 
   void prepare(double lr, std::uint64_t step) override {
-    const OptimizerOptions& s = this->options();
-    step_size_ = T(lr / (1 - portable::pow(s.beta1, double(step))));
-    root_scale_ = T(1 / std::sqrt(1 - portable::pow(s.beta2, double(step))));
+    const auto [beta1, beta2] = this->options().betas;
+    step_size_ = T(lr / (1 - portable::pow(beta1, double(step))));
+    root_scale_ = T(1 / std::sqrt(1 - portable::pow(beta2, double(step))));
   }
 
   void update(const ParameterSpan<T>& span) const override {
-    const OptimizerOptions& s = this->options();
-    const T decay1 = T(1 - s.beta1), beta2 = T(s.beta2), decay2 = T(1 - s.beta2), eps = T(s.eps);
+    const auto& betas = this->options().betas;
+    const T decay1 = T(1 - betas.first), beta2 = T(betas.second), decay2 = T(1 - betas.second);
+    const T eps = T(this->options().eps);
     const T step_size = step_size_ * T(span.lr_scale), root_scale = root_scale_;
     const T l2 = kDecoupled ? T(0) : T(span.weight_decay);
     const T keep = kDecoupled ? T(1 - span.lr * span.lr_scale * span.weight_decay) : T(1);
@@ -127,8 +128,9 @@ struct Lion final : Optimizer<T> {
   using Optimizer<T>::Optimizer;
 
   void update(const ParameterSpan<T>& span) const override {
-    const OptimizerOptions& s = this->options();
-    const T beta1 = T(s.beta1), rest1 = T(1 - s.beta1), beta2 = T(s.beta2), rest2 = T(1 - s.beta2);
+    const auto& betas = this->options().betas;
+    const T beta1 = T(betas.first), rest1 = T(1 - betas.first);
+    const T beta2 = T(betas.second), rest2 = T(1 - betas.second);
     const T keep = T(1 - span.lr * span.lr_scale * span.weight_decay);
     const T lr = T(span.lr * span.lr_scale);
     const ScaledGradient<T> g = span.grad;
@@ -215,9 +217,9 @@ template <class T>
 const std::vector<Entry<T>>& table() {
   static const std::vector<Entry<T>> entries = {
       {"adagrad", {"eps"}, {"sum"}, make<Adagrad<T>, T>},
-      {"adam", {"beta1", "beta2", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, false>, T>},
-      {"adamw", {"beta1", "beta2", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, true>, T>},
-      {"lion", {"beta1", "beta2"}, {"exp_avg"}, make<Lion<T>, T>},
+      {"adam", {"betas", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, false>, T>},
+      {"adamw", {"betas", "eps"}, {"exp_avg", "exp_avg_sq"}, make<Adam<T, true>, T>},
+      {"lion", {"betas"}, {"exp_avg"}, make<Lion<T>, T>},
       {"rmsprop", {"alpha", "eps"}, {"square_avg"}, make<RmsProp<T>, T>},
       {"sgd", {"momentum", "nesterov"}, {"momentum_buffer"}, make<Sgd<T>, T>},
   };

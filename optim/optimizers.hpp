@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
@@ -49,13 +50,12 @@ inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
 /// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
 /// every step.
 struct OptimizerOptions {
-  double beta1 = 0.9;         ///< decay of the mean of gradients, in [0, 1)
-  double beta2 = 0.999;       ///< decay of the mean of squared gradients, in [0, 1)
-  double eps = 1e-8;          ///< added to the denominator, >= 0
-  double weight_decay = 0.0;  ///< for parameters with WeightDecay::on, >= 0
-  double momentum = 0.0;      ///< decay of SGD's sum of gradients, in [0, 1)
-  bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
-  double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
+  std::pair<double, double> betas = {0.9, 0.999};  ///< decays of mean gradient and mean square
+  double eps = 1e-8;                               ///< added to the denominator, >= 0
+  double weight_decay = 0.0;                       ///< for parameters with WeightDecay::on, >= 0
+  double momentum = 0.0;                           ///< decay of SGD's sum of gradients, in [0, 1)
+  bool nesterov = false;  ///< whether SGD uses Nesterov momentum; needs momentum above 0
+  double alpha = 0.99;    ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
   /// The part of the trained parameters that this optimizer updates and keeps state for; if several
   /// processes share the update, each has its own.
@@ -173,7 +173,7 @@ class Optimizer {
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerOptions that this optimizer reads, except those common to all: "beta1",
+/// The members of OptimizerOptions that this optimizer reads, except those common to all: "betas",
 /// ... Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 

@@ -90,16 +90,8 @@ def optimizer(kind, keys, structs):
     """The C++ that defines an optimizer."""
     unused = {name: None for _, name, _ in structs["OptimizerOptions"] if name not in (*keys, "weight_decay")}
     parameters, _, lines = flat([("OptimizerOptions", "options", "{}")], structs, unused)
-    sets = " ".join(f"options.{name} = {name};" for _, name, _ in parameters if not name.startswith("beta"))
-    betas = [(name, default) for _, name, default in parameters if name.startswith("beta")]
-    parameters = [one for one in parameters if not one[1].startswith("beta")]
+    sets = " ".join(f"options.{name} = {name};" for _, name, _ in parameters)
     taken, given, _ = bound(parameters)
-    if betas:  # as PyTorch takes them
-        taken = f"std::pair<double, double> betas, {taken}"
-        given = [f'"betas"_a = std::pair({", ".join(default for _, default in betas)})', *given]
-        sets += " options.beta1 = betas.first; options.beta2 = betas.second;"
-        lines = [*lines[len(betas):]]
-        lines.insert(0, "betas: " + " and ".join(MEANINGS["OptimizerOptions"][name].partition(",")[0] for name, _ in betas) + ", in [0, 1)")
     name = OPTIMIZERS[kind]
     about = f'The optimizer "{kind}" of configs, for Variables, or pairs of a name and a Variable.'
     doc = "\n".join([about, "", *lines]).replace("for parameters with WeightDecay::on", "for all of them, as in PyTorch")

@@ -29,7 +29,7 @@ TAKEN = {
     "std::type_identity_t<T>": ("double", "T({})"),
     "const Shape&": ("const std::vector<std::ptrdiff_t>&", "{}"),
 }
-PLAIN = ("bool", "double", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
+PLAIN = ("bool", "double", "std::pair<double, double>", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
          "const std::vector<std::ptrdiff_t>&", "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>")
 
 # The first parameters of the functions that are methods, except these, which xgrad/variables.py has.
@@ -58,6 +58,8 @@ def argument(kind, name, default):
         return f'"{name}"_a'
     if default in ("{}", "nullptr", "std::nullopt"):
         value = "std::vector<double>()" if kind == "std::vector<double>" else "nb::none()"
+    elif default[0] == "{":
+        value = kind + default
     elif "::" in default:  # of an enum
         value = f'"{default.partition("::")[2]}"'
     else:

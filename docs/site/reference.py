@@ -77,9 +77,9 @@ def tasks(xgrad):
     """What a task asks for comes from its own page; its keys come from the schema, which has their bounds."""
     schema = json.loads(said(xgrad, "config", "--schema"))["properties"]["task"]
     own = {case["if"]["properties"]["name"]["const"]: case["then"]["properties"] for case in schema["allOf"]}
-    yield "# Tasks\n\n`xgrad tasks` lists them, and `xgrad tasks NAME` prints what is here about one.\n"
+    yield "# Tasks\n\n`xgrad tasks` lists them, and `xgrad tasks NAME --baselines` prints what is here about one.\n"
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        texts = dict(zip(own, pool.map(lambda name: said(xgrad, "tasks", name), own)))
+        texts = dict(zip(own, pool.map(lambda name: said(xgrad, "tasks", name, "--baselines"), own)))
     for name, text in texts.items():
         head, *facts = text.split("\n\n")
         yield f"## {name}\n\n{plain(head.split(': ', 1)[1])}\n"

@@ -18,7 +18,7 @@ model.kind="encodr" model.kind=true model.width=0 model.width=64.5 model.width="
 model.dropout=1.0 model.dropout=-0.1 model.dropout="none" model.norm="pree" model.normalization="group" model.final_norm=1
 model.norm_eps=0 model.activation="swish" model.positions="rotary2" model.pool="first" model.window=-3 model.depth=3 model.preset="vit"
 model.temperature=0 model.mask="bidirectional" model.score="l2" model.init_strict="yes"
-optim.name="adamx" optim.lr=0 optim.lr=-1e-3 optim.lr="1e-3" optim.beta1=1.0 optim.beta2=-0.5 optim.eps=0 optim.weight_decay=-1
+optim.name="adamx" optim.lr=0 optim.lr=-1e-3 optim.lr="1e-3" optim.betas=[1.0,0.9] optim.betas=[0.9,-0.5] optim.betas=[0.9] optim.betas=0.9 optim.eps=0 optim.weight_decay=-1
 optim.momentum=0.9 optim.nesterov=true optim.alpha=0.9 optim.rate=1
 schedule.name="cosin" schedule.warmup=-1 schedule.warmup=1.5 schedule.final=1.5 schedule.power=2.0 schedule.every=10 schedule.decay=0.5
 schedule.patience=3 schedule.wramup=3
@@ -51,7 +51,7 @@ class Schema(CommandTest):
 
     def test_other_names_bring_their_own_keys(self):
         for text in ('optim.name = "sgd"\noptim.momentum = 0.8', 'schedule.name = "step"\nschedule.every = 5',
-                     'optim.groups = [{match = "*", lr_scale = 0.1}]', "optim.lr = 1"):
+                     'optim.groups = [{match = "*", lr_scale = 0.1}]', "optim.lr = 1", "optim.betas = [0.9, 0.95]"):
             self.assertEqual(self.flaws(tomllib.loads('task.name = "reverse"\ntrain.steps = 1\n' + text)), [], text)
 
     def test_what_xgrad_refuses_is_not_valid(self):

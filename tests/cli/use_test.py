@@ -106,7 +106,9 @@ class Use(CommandTest):
         self.assertRegex(self.xgrad("tasks", "reverse").stdout, r"(?m)^  symbols +10 +from 1 to 16777216 +Number of")
         self.assertRegex(self.xgrad("tasks", "files").stdout, r'(?m)^  longer +"error" +error, cut +What')
         copy = self.xgrad("tasks", "copy").stdout
-        self.assertRegex(copy, r"from each token alone +1\.000\n")
+        self.assertNotIn("from each token alone", copy)
+        self.assertRegex(self.xgrad("tasks", "copy", "--baselines").stdout, r"from each token alone +1\.000\n")
+        self.assertIn("--baselines requires task", self.xgrad("tasks", "--baselines", exit_code=2).stderr)
         self.assertRegex(copy, r"(?m)^best possible: accuracy 1, since the input determines the answer$")
         parity = self.xgrad("tasks", "parity").stdout
         self.assertRegex(parity, r"(?m)^theory: not learnable: .*Chiang and Cholak 2022")

@@ -108,7 +108,7 @@ class Examples(CommandTest):
         # Resumed in the middle, it goes on to the same bits: its state and its keys are saved.
         done = self.call("own_optimizer", "verify-resume", "own_optimizer.toml", "--quiet", "train.steps=40")
         self.assertIn("resumed to the bit", done.stdout)
-        for words, said in ((["optim.beta=1.5"], "is 1.5"), (["optim.name=adam"], ""), (["optim.beta1=0.5"], "but of"),
+        for words, said in ((["optim.beta=1.5"], "is 1.5"), (["optim.name=adam"], ""), (["optim.betas=[0.5, 0.9]"], "but of"),
                             (["schedule.intervals=0"], "is 0")):
             if said:
                 self.assertIn(said, self.call("own_optimizer", "train", "own_optimizer.toml", *words, exit_code=2).stderr)

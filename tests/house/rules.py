@@ -43,6 +43,7 @@ FORBIDDEN_CODE = [
     (r"\bkeep_dims\b", "a lazy keep_dims reducer computes wrong numbers in xtensor 0.24.3"),
     (r"\bauto\b[^;={}()]*=\s*xt::", "a lazy expression must not be kept in auto"),
     (r"\bXTENSOR_USE_(?:XSIMD|TBB)\b", "changes the type of every tensor"),
+    (r"\busing\s+(?:namespace\s+)?fmt\b", "format(text) may then mean std::format, which GCC 14's <chrono> includes"),
     (r"#\s*pragma\s+(?:GCC|clang)\s+(?:optimize|diagnostic)", "flags stand in cmake/XgradFlags.cmake"),
 ]
 # The rest holds for the product, not for its tests.

@@ -161,7 +161,7 @@ class Rules(unittest.TestCase):
     def test_forbidden_code(self):
         for bad in ("s - xt::sum(s, {1}, xt::keep_dims);", "const auto& y = xt::exp(x);", "auto y = xt::exp(x);",
                     "#define XTENSOR_USE_TBB", "std::mt19937_64 g;", 'std::cout << "x";', "printf(x);", "exit(1);",
-                    "std::abort();", 'fmt::print("x");', "assert(x);", "#pragma GCC optimize(3)"):
+                    "std::abort();", 'fmt::print("x");', "assert(x);", "#pragma GCC optimize(3)", "using fmt::format;", "using namespace fmt;"):
             self.assertEqual(len(complaints(rules.text, autograd__a_cpp=bad + "\n")), 1, bad)
         for good in ("Tensor<T> y = xt::exp(x);", "// keep_dims is wrong", 'const char* s = "exit(";', "static_assert(x);",
                      "auto y = f(xt::sum(x));", "process.exit(1);", "on_exit(f);"):

@@ -95,8 +95,7 @@ Operators<T> training() {
        [](const C& c) {
          // ONNX made this vector with an epsilon that it left out of the model.
          const double unstated = c.name == "test_adam_multiple" ? 1e-2 : 0;
-         const OptimizerOptions s = {.beta1 = c.number("alpha", 0.9),
-                                     .beta2 = c.number("beta", 0.999),
+         const OptimizerOptions s = {.betas = {c.number("alpha", 0.9), c.number("beta", 0.999)},
                                      .eps = c.number("epsilon", unstated)};
          return optimizer_of<T>(c, "adam", s, {"exp_avg", "exp_avg_sq"});
        }},

@@ -29,9 +29,9 @@ void make_frozen_parameters(Parameters<T>& parameters) {
 TEST(Groups, AsTorchWithGroupsAndAMeanOfTheWeights) {
   Parameters<double> parameters(0);
   make_frozen_parameters(parameters);
-  const auto adamw = make_optimizer(
-      "adamw", parameters,
-      {.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1, .groups = kGroups});
+  const auto adamw =
+      make_optimizer("adamw", parameters,
+                     {.betas = {0.8, 0.95}, .eps = 1e-7, .weight_decay = 0.1, .groups = kGroups});
   AveragedWeights<double> ema(parameters, "ema");
   EXPECT_EQ(adamw->state().size(), 10u);  // nothing for the frozen head
   EXPECT_EQ(ema.state().size(), 5u);

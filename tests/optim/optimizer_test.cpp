@@ -33,8 +33,7 @@ TEST(Optimizers, MeansLeaveNoSubnormalNumbers) {
   for (const char* name : {"adam", "adamw", "lion", "rmsprop"}) {
     Parameters<float> parameters(0);
     const auto x = make_parameter(parameters, "a.x", {3}, test::constant(1));
-    const auto optimizer =
-        make_optimizer(name, parameters, {.beta1 = 0.5, .beta2 = 0.5, .alpha = 0.5});
+    const auto optimizer = make_optimizer(name, parameters, {.betas = {0.5, 0.5}, .alpha = 0.5});
     bool was_small = false;
     for (int step = 0; step < 200; ++step) {
       parameters.zero_grad();
@@ -107,7 +106,7 @@ struct Case {
   OptimizerOptions options;
 };
 
-const OptimizerOptions kAdamOptions{.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1};
+const OptimizerOptions kAdamOptions{.betas = {0.8, 0.95}, .eps = 1e-7, .weight_decay = 0.1};
 
 // lion's numbers are worked by NumPy from the paper, all others are PyTorch's.
 const std::vector<Case> kCases = {
@@ -121,7 +120,7 @@ const std::vector<Case> kCases = {
      {.weight_decay = 0.1, .momentum = 0.85, .nesterov = true}},
     {"rmsprop", "rmsprop", 0.01, {"square_avg"}, {.eps = 1e-7, .weight_decay = 0.1, .alpha = 0.9}},
     {"adagrad", "adagrad", 0.01, {"sum"}, {.eps = 1e-7, .weight_decay = 0.1}},
-    {"lion", "lion", 0.0093, {"exp_avg"}, {.beta1 = 0.85, .beta2 = 0.97, .weight_decay = 0.1}},
+    {"lion", "lion", 0.0093, {"exp_avg"}, {.betas = {0.85, 0.97}, .weight_decay = 0.1}},
 };
 
 class Torch : public testing::TestWithParam<Case> {};

@@ -18,10 +18,10 @@ const double kNan = std::nan("");
 
 TEST(Optimizer, RefusesSettingsThatAreOutOfRange) {
   const std::vector<std::pair<std::string, OptimizerOptions>> wrong = {
-      {"beta1: expected 0 <= beta1 < 1, got 2", {.beta1 = 2}},
-      {"beta1: expected 0 <= beta1 < 1, got -0.1", {.beta1 = -0.1}},
-      {"beta2: expected 0 <= beta2 < 1, got 1", {.beta2 = 1}},
-      {"beta2: expected 0 <= beta2 < 1, got nan", {.beta2 = kNan}},
+      {"betas[0]: expected 0 <= betas[0] < 1, got 2", {.betas = {2, 0.9}}},
+      {"betas[0]: expected 0 <= betas[0] < 1, got -0.1", {.betas = {-0.1, 0.9}}},
+      {"betas[1]: expected 0 <= betas[1] < 1, got 1", {.betas = {0.9, 1}}},
+      {"betas[1]: expected 0 <= betas[1] < 1, got nan", {.betas = {0.9, kNan}}},
       {"eps: expected a finite number of at least 0, got -1", {.eps = -1}},
       {"eps: expected a finite number of at least 0, got inf", {.eps = INFINITY}},
       {"weight_decay: expected a finite number of at least 0, got nan", {.weight_decay = kNan}},

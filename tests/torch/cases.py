@@ -21,13 +21,13 @@ RUN = {"train.threads": 1, "log.every": 1}
 # here or in NO_NUMBERS.
 CASES = {
     "adamw": {},
-    "adamw_settings": {"optim.beta1": 0.8, "optim.beta2": 0.99, "optim.eps": 1e-4, "optim.weight_decay": 0.3},
-    "adam": {"optim.name": "adam", "optim.beta1": 0.8, "optim.beta2": 0.99, "optim.weight_decay": 0.1},
+    "adamw_settings": {"optim.betas": [0.8, 0.99], "optim.eps": 1e-4, "optim.weight_decay": 0.3},
+    "adam": {"optim.name": "adam", "optim.betas": [0.8, 0.99], "optim.weight_decay": 0.1},
     "adagrad": {"optim.name": "adagrad", "optim.lr": 0.03, "optim.eps": 1e-3, "optim.weight_decay": 0.1},
     "rmsprop": {"optim.name": "rmsprop", "optim.alpha": 0.9, "optim.eps": 1e-3, "optim.weight_decay": 0.1},
     "sgd": {"optim.name": "sgd", "optim.lr": 0.05, "optim.momentum": 0.7, "optim.weight_decay": 0.1},
     "nesterov": {"optim.name": "sgd", "optim.lr": 0.05, "optim.nesterov": True, "optim.weight_decay": 0.1},
-    "lion": {"optim.name": "lion", "optim.beta1": 0.8, "optim.beta2": 0.95, "optim.weight_decay": 0.1},
+    "lion": {"optim.name": "lion", "optim.betas": [0.8, 0.95], "optim.weight_decay": 0.1},
     "groups": {"optim.groups": [{"match": "embedding.*", "lr_scale": 0.1, "weight_decay": 0.5},
                                 {"match": "*.norm?.*", "freeze": True}, {"match": "e*", "lr_scale": 3.0}]},
     "groups_of_sgd": {"optim.name": "sgd", "optim.groups": [{"match": "head.*", "lr_scale": 0.3, "weight_decay": 0.2}]},

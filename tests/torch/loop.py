@@ -82,7 +82,7 @@ def parameter_groups(model, s):
 
 
 def make_optimizer(groups, s):
-    betas, eps = (s["optim.beta1"], s["optim.beta2"]), s["optim.eps"]
+    betas, eps = s["optim.betas"], s["optim.eps"]
     return {
         "adagrad": lambda: torch.optim.Adagrad(groups, eps=eps),
         "adam": lambda: torch.optim.Adam(groups, betas=betas, eps=eps),

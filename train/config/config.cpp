@@ -246,7 +246,12 @@ class Validator {
   // the current directory.
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
     std::string wrong;
-    if (const auto* value = std::get_if<OptionValue>(&a.value)) {
+    const auto* array = std::get_if<detail::Tables>(&a.value);
+    const bool empty = array && array->tables.empty();
+    const OptionValue no_numbers = Numbers();  // in TOML, as no tables
+    const bool is_list = std::holds_alternative<Numbers>(spec.fallback);
+    const OptionValue* const given = std::get_if<OptionValue>(&a.value);
+    if (const auto* value = empty && is_list ? &no_numbers : given) {
       wrong = problem(spec, *value);
       const auto* integer = std::get_if<std::int64_t>(value);
       if (!wrong.empty()) {
@@ -259,9 +264,6 @@ class Validator {
         return *value;
       }
     } else {
-      const auto* array = std::get_if<detail::Tables>(&a.value);
-      const bool empty = array && array->tables.empty();
-      if (empty && std::holds_alternative<Numbers>(spec.fallback)) return Numbers();
       wrong = array == nullptr ? "is " + std::get<detail::Unusable>(a.value).what
               : empty          ? "is an array"
                                : "is an array of tables";
@@ -323,6 +325,24 @@ Config parse_config(const std::string& text, const std::string& origin,
   leave_out_keys_of_others(given, problems);
   Config config = Validator(given, problems).config();
   check_none(std::move(problems), origin);
+  return config;
+}
+
+Config with_relative_data(Config config, const std::string& root, const std::string& folder) {
+  const auto whole = [](const fs::path& path) {
+    const fs::path normal = fs::absolute(path).lexically_normal();
+    return normal.has_filename() ? normal : normal.parent_path();  // without a slash at its end
+  };
+  const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
+  if (entry == tasks().end()) return config;
+  for (const OptionSpec& spec : entry->options) {
+    const auto found = config.task_options.find(spec.name);
+    if (!spec.file || found == config.task_options.end()) continue;
+    auto& given = std::get<std::string>(found->second);
+    if (given.empty()) continue;
+    const fs::path path = whole(given), inside = path.lexically_relative(whole(root));
+    if (*inside.begin() != "..") given = path.lexically_relative(whole(folder)).string();
+  }
   return config;
 }
 

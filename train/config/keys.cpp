@@ -149,7 +149,7 @@ bool is_read(const ConfigKey& key, const Config& config) {
 static std::string translated(const std::string& key) {
   static const std::map<std::string, std::vector<std::string>> words = {
       {"batch", {"batch_size"}},
-      {"beta1", {"betas"}},
+      {"betas", {"beta1", "beta2"}},
       {"clip", {"clip_norm", "grad_clip"}},
       {"epochs", {"max_epochs", "num_epochs"}},
       {"feedforward", {"dim_feedforward", "mlp_dim"}},

@@ -136,6 +136,8 @@ template <class Field>
 std::optional<OptionValue> to_value(const Field& field) {
   if constexpr (requires { field.has_value(); }) {
     return field ? to_value(*field) : std::nullopt;
+  } else if constexpr (requires { field.second; }) {
+    return Numbers{field.first, field.second};
   } else {
     return Held<Field>(field);
   }
@@ -145,6 +147,9 @@ template <class Field>
 void assign(Field& field, const OptionValue& value) {
   if constexpr (requires { field.has_value(); }) {
     assign(field.emplace(), value);
+  } else if constexpr (requires { field.second; }) {
+    const Numbers& pair = std::get<Numbers>(value);
+    field = {pair[0], pair[1]};
   } else {
     field = Field(std::get<Held<Field>>(value));
   }

@@ -135,8 +135,14 @@ Json schema_of(const OptionSpec& spec, bool has_default) {
   if (std::holds_alternative<Numbers>(spec.fallback)) {
     Json number{{"type", "number"}};
     add_bounds(number, spec, /*integer=*/false);
-    Json list{{"type", "array"}, {"items", std::move(number)}}, word{{"enum", spec.choices}};
-    schema["anyOf"] = Json::array({std::move(list), std::move(word)});
+    Json list{{"type", "array"}, {"items", std::move(number)}};
+    const std::size_t count = std::get<Numbers>(spec.fallback).size();
+    if (count > 0) list["minItems"] = list["maxItems"] = count;
+    if (spec.choices.empty()) {
+      schema.update(list);
+    } else {
+      schema["anyOf"] = Json::array({std::move(list), {{"enum", spec.choices}}});
+    }
   } else {
     schema["type"] = kTypes[spec.fallback.index()];
     if (!spec.choices.empty()) schema["enum"] = spec.choices;

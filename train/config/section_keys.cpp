@@ -156,12 +156,10 @@ Keys optim_keys() {
   Keys keys = {
       key("name", &O::name, optimizer_names(), "The optimizer."),
       key("lr", &O::lr, kPositive, "Peak learning rate."),
-      key("beta1", &O::beta1, kFraction,
-          "For adam, adamw: decay of the mean of gradients. For lion: weight of that mean in the "
-          "update."),
-      key("beta2", &O::beta2, kFraction,
-          "For adam, adamw: decay of the mean of squared gradients. For lion: decay of the mean of "
-          "gradients; its paper uses 0.99."),
+      key("betas", &O::betas, kFraction,
+          "For adam, adamw: decay of the mean of gradients, then of the mean of squared gradients. "
+          "For lion: weight of the mean of gradients in the update, then its decay; the paper uses "
+          "[0.9, 0.99]."),
       key("eps", &O::eps, kPositive,
           "For adam, adamw, adagrad, rmsprop: added to the denominator."),
       key("weight_decay", &O::weight_decay, kNotNegative,

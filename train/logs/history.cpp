@@ -232,7 +232,7 @@ std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs) {
   return groups;
 }
 
-std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& groups) {
+std::vector<std::vector<std::string>> settings_of(std::span<const RunGroup> groups) {
   std::vector<std::vector<std::string>> rows;
   const bool seeds = std::any_of(groups.begin(), groups.end(), has_several);
   for (std::size_t i = 1; i < groups.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,6 @@ std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs);
 
 /// Returns a row for each key in which the groups differ: the key, then its value in each group.
 /// Leaves out train.seed if a group has several runs.
-std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& groups);
+std::vector<std::vector<std::string>> settings_of(std::span<const RunGroup> groups);
 
 }  // namespace xgrad

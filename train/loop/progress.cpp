@@ -88,9 +88,8 @@ void Progress::write(const Config& config, Checkpoint& checkpoint) const {
 bool Progress::observe(double loss, const Figure& figure) {
   owes_validation = false;
   plateau.observe(loss);
-  const auto& [name, value, error] = figure;
-  const bool higher = name == "accuracy" || name == "exact_match" || name == "r2";
-  const bool better = higher ? value > best_value : value < best_value;
+  const double value = figure.value;
+  const bool better = figure.higher_is_better ? value > best_value : value < best_value;
   const bool best = is_finite_bits(value) && (better || best_step == 0);
   bad_evaluations = best ? 0 : bad_evaluations + 1;
   if (!best) return false;

@@ -200,13 +200,14 @@ std::vector<Figure> Metrics::figures() const {
   std::vector<Figure> all = {{"loss", loss.mean(), loss.standard_error()}};
   if (target == TargetKind::numbers) {
     const double rmse = std::sqrt(squared.mean());
-    all.push_back({"r2", r2.value(), r2.standard_error()});
+    all.push_back({"r2", r2.value(), r2.standard_error(), /*higher_is_better=*/true});
     all.push_back({"mae", absolute.mean(), absolute.standard_error()});
     all.push_back({"rmse", rmse, squared.standard_error() / (rmse == 0 ? 1 : 2 * rmse)});
     return all;
   }
-  all.push_back({"accuracy", accuracy.mean(), accuracy.standard_error()});
-  all.push_back({"exact_match", exact.mean(), exact.standard_error()});
+  all.push_back(
+      {"accuracy", accuracy.mean(), accuracy.standard_error(), /*higher_is_better=*/true});
+  all.push_back({"exact_match", exact.mean(), exact.standard_error(), /*higher_is_better=*/true});
   if (target == TargetKind::classes) {
     const double perplexity = portable::exp(loss.mean());
     all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
@@ -302,7 +303,8 @@ Figure ClassReport::macro_f1() const {
   }
   const auto n = double(samples_.size());
   return {"macro_f1", occurring == 0 ? 0 : sum / occurring,
-          n < 2 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(n / (n - 1) * squares)};
+          n < 2 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(n / (n - 1) * squares),
+          /*higher_is_better=*/true};
 }
 
 #define XGRAD_INSTANTIATE(T)                                                    \

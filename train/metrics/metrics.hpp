@@ -51,9 +51,10 @@ Sums from_numbers(const std::vector<double>& numbers, std::size_t& at) {
 
 /// A named number with its standard error over samples.
 struct Figure {
-  std::string name;           ///< "accuracy"
-  double value = 0;           ///< the number
-  double standard_error = 0;  ///< NaN if it is not known
+  std::string name;               ///< "accuracy"
+  double value = 0;               ///< the number
+  double standard_error = 0;      ///< NaN if it is not known
+  bool higher_is_better = false;  ///< true of accuracy, false of loss
 };
 
 /// The value and its standard error, as "0.9934 ± 0.0002"; without the error unless it is finite.

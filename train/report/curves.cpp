@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <span>
 
 #include <xgrad/text/amounts.hpp>
 #include <xgrad/text/excerpt.hpp>
@@ -17,7 +18,7 @@ namespace xgrad::html {
 
 namespace {
 
-using Groups = std::vector<RunGroup>;
+using Groups = std::span<const RunGroup>;
 
 constexpr std::size_t kMostCharts = 3;     // metrics of a run that have charts
 constexpr std::size_t kMostUnfolded = 12;  // rows of small lines that need no unfolding
@@ -42,6 +43,10 @@ bool repeats(const MetricsRow& row, const Repeated& repeated) {
   return !own || (other && std::abs(*own - repeated.of(*other)) <= 1e-9 * std::abs(*own));
 }
 
+Groups one(const RunGroup& group) {
+  return {&group, 1};
+}
+
 bool is_one_run(const RunGroup& group) {
   return group.runs.size() == 1;
 }
@@ -60,7 +65,7 @@ ChartLine line_of(const RunGroup& group, const std::string& split, const std::st
 }
 
 // A line for each of the kLooks best groups; for a single group, a line for each split.
-std::vector<ChartLine> lines_of(const Groups& groups, const std::string& split,
+std::vector<ChartLine> lines_of(Groups groups, const std::string& split,
                                 const std::string& metric) {
   if (groups.size() == 1) {
     return {line_of(groups[0], "validation", metric, "validation", 0),
@@ -75,7 +80,7 @@ std::vector<ChartLine> lines_of(const Groups& groups, const std::string& split,
 
 // The formula by which a number follows from another one in all rows of the runs, or in all last
 // rows, as "exp(loss)"; empty if it does not.
-std::string formula(const Groups& groups, const std::string& name, bool last) {
+std::string formula(Groups groups, const std::string& name, bool last) {
   const auto found = std::ranges::find(kRepeated, name, &Repeated::name);
   if (found == kRepeated.end()) return "";
   for (const RunGroup& group : groups) {
@@ -89,15 +94,14 @@ std::string formula(const Groups& groups, const std::string& name, bool last) {
   return found->formula;
 }
 
-// The lowest validation loss; nothing if there are fewer than two.
-std::optional<ChartPoint> best_of(const RunGroup& group) {
-  const auto points = line_of(group, "validation", "loss", "", 0).points;
+// The lowest point of a line; nothing if there are fewer than two.
+std::optional<ChartPoint> lowest(const std::vector<ChartPoint>& points) {
   if (points.size() < 2) return std::nullopt;
   return *std::ranges::min_element(points, {}, &ChartPoint::y);
 }
 
 // The metrics that get charts.
-std::vector<std::string> main_metrics(const Groups& groups) {
+std::vector<std::string> main_metrics(Groups groups) {
   auto names = own_metrics(groups, {"validation", "train"}, /*last=*/false);
   names.resize(std::min(names.size(), kMostCharts));
   return names;
@@ -109,7 +113,7 @@ std::string note_on(const RunGroup& group, const std::string& metric) {
   for (const Repeated& repeated : kRepeated) {
     const auto value = group.last.at("validation").number(repeated.name);
     if (metric != repeated.from || !value) continue;
-    const std::string by = formula({group}, repeated.name, /*last=*/false);
+    const std::string by = formula(one(group), repeated.name, /*last=*/false);
     if (!by.empty()) notes.push_back(fmt::format("{} = {}: {:.4g}", repeated.name, by, *value));
   }
   return notes.empty() ? "" : "At the end, " + joined(notes) + ".";
@@ -161,8 +165,7 @@ Places places_of(const std::vector<std::string>& row) {  // the key, and a value
 }
 
 // A point for each group, in the colour of its lines, and a grey line through the means.
-Chart setting_chart(const Groups& groups, const std::vector<std::string>& row,
-                    const std::string& metric) {
+Chart setting_chart(Groups groups, const std::vector<std::string>& row, const std::string& metric) {
   const Places places = places_of(row);
   Chart chart{metric + " over " + row[0], row[0], metric, {{"mean", kLooks, {}}}};
   if (places.logarithmic) chart.logarithmic_from = 1;
@@ -203,8 +206,8 @@ std::vector<std::string> spark_row(const RunGroup& group, const std::string& spl
 
 }  // namespace
 
-std::vector<std::string> own_metrics(const Groups& groups,
-                                     std::initializer_list<std::string> splits, bool last) {
+std::vector<std::string> own_metrics(Groups groups, std::initializer_list<std::string> splits,
+                                     bool last) {
   std::vector<std::string> names = metrics_of(groups, splits);
   std::erase_if(names, [&](const auto& name) { return !formula(groups, name, last).empty(); });
   return names;
@@ -213,7 +216,7 @@ std::vector<std::string> own_metrics(const Groups& groups,
 std::string overfitting(const RunGroup& group) {
   const auto validation = line_of(group, "validation", "loss", "", 0).points;
   const auto train = line_of(group, "train", "loss", "", 0).points;
-  const auto best = best_of(group);
+  const auto best = lowest(validation);
   if (!best || train.empty()) return "";
   const ChartPoint& last = validation.back();
   const auto later = std::ranges::upper_bound(train, best->x, {}, &ChartPoint::x);
@@ -227,14 +230,15 @@ std::string overfitting(const RunGroup& group) {
       grouped(std::uint64_t(best->x)), best->y, last.y, later[-1].y, train.back().y);
 }
 
-std::string curves_section(const Groups& groups) {
-  const bool one = groups.size() == 1;
+std::string curves_section(Groups groups) {
+  const bool alone = groups.size() == 1;
   std::string charts;
   for (const std::string& metric : main_metrics(groups)) {
-    if (one) {
-      charts +=
-          chart({metric, "step", metric, lines_of(groups, "", metric),
-                 metric == "loss" ? best_of(groups[0]) : std::nullopt, note_on(groups[0], metric)});
+    if (alone) {
+      const auto lines = lines_of(groups, "", metric);
+      charts += chart({metric, "step", metric, lines,
+                       metric == "loss" ? lowest(lines[0].points) : std::nullopt,
+                       note_on(groups[0], metric)});
       continue;
     }
     for (const std::string split : {"validation", "train"}) {
@@ -253,9 +257,9 @@ std::string curves_section(const Groups& groups) {
 }
 
 std::string numbers_section(const RunGroup& group) {
-  const std::vector<std::string> drawn = main_metrics({group});
+  const std::vector<std::string> drawn = main_metrics(one(group));
   std::vector<std::vector<std::string>> rows{{"", "over steps", "first", "last", "min", "max"}};
-  for (const std::string& metric : own_metrics({group}, {"train", "validation"}, false)) {
+  for (const std::string& metric : own_metrics(one(group), {"train", "validation"}, false)) {
     if (std::ranges::find(drawn, metric) != drawn.end()) continue;
     for (const std::string split : {"train", "validation"}) {
       if (auto row = spark_row(group, split, metric); !row.empty()) rows.push_back(std::move(row));
@@ -269,7 +273,7 @@ std::string numbers_section(const RunGroup& group) {
                            table(rows));
 }
 
-std::vector<std::vector<std::string>> chosen_settings(const Groups& groups) {
+std::vector<std::vector<std::string>> chosen_settings(Groups groups) {
   auto rows = settings_of(groups);
   std::erase_if(rows, [](const std::vector<std::string>& row) {
     std::vector<std::string> values(row.begin() + 1, row.end());
@@ -281,7 +285,7 @@ std::vector<std::vector<std::string>> chosen_settings(const Groups& groups) {
   return rows;
 }
 
-std::string settings_section(const Groups& groups) {
+std::string settings_section(Groups groups) {
   if (groups.size() < 3) return "";
   std::vector<std::string> metrics = own_metrics(groups, {"validation"}, /*last=*/true);
   metrics.resize(std::min<std::size_t>(metrics.size(), 2));

@@ -110,7 +110,7 @@ const RunHistory& best_run(const RunGroup& group) {
 }
 
 // A note that explains the sign ± in a table.
-std::string note_on_errors(const Groups& groups) {
+std::string note_on_errors(std::span<const RunGroup> groups) {
   return std::ranges::all_of(groups, is_one_run)
              ? "± is one standard error over the examples."
              : "Runs that differ only in train.seed form a group. The table shows the mean over "
@@ -126,7 +126,7 @@ std::string soft(const std::string& text) {
 
 // A table of the last metrics of one group, followed by references, which are already HTML.
 std::string results_of(const RunGroup& group, const std::vector<Row>& references) {
-  const Groups one{group};
+  const std::span one(&group, 1);
   std::vector<Row> rows{{"", "validation", "test"}};
   for (const std::string& metric : html::own_metrics(one, {"validation", "test"}, true)) {
     Row& row = rows.emplace_back(Row{escape(metric)});
@@ -238,7 +238,7 @@ std::string tasks_of(const std::vector<RunHistory>& runs) {
 // The main metric and the loss on the test split, or on the validation split before its end.
 std::string headline(const RunGroup& group) {
   const char* const split = group.last.at("test").numbers.empty() ? "validation" : "test";
-  const std::vector<std::string> names = metrics_of({group}, {split});
+  const std::vector<std::string> names = metrics_of(std::span(&group, 1), {split});
   if (names.size() < 2) return "";
   const auto figure = [&](const std::string& name) {
     return escape(name) + " <strong>" + with_error(group.last.at(split), name) + "</strong>";
@@ -317,7 +317,7 @@ std::string details(const Groups& groups, const std::vector<Examined>& best) {
 
 }  // namespace
 
-std::vector<std::string> metrics_of(const Groups& groups,
+std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits) {
   std::vector<std::string> names;
   for (const std::string& split : splits) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,7 @@ struct RunGroup;
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// The names of all metrics in the last rows of some splits, in the order of the rows.
-std::vector<std::string> metrics_of(const std::vector<RunGroup>& groups,
+std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
 /// The parts of report.html that show a trained model. Text is HTML.
@@ -151,7 +152,7 @@ std::string heads_section(const AttentionStudy& study);
 
 /// The names of metrics_of() without those that follow from another number in all rows of the runs,
 /// or in all last rows, such as perplexity.
-std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
+std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 
 /// A sentence with numbers if the validation loss rose by more than two standard errors after its
@@ -159,17 +160,17 @@ std::vector<std::string> own_metrics(const std::vector<RunGroup>& groups,
 std::string overfitting(const RunGroup& group);
 
 /// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
-std::string curves_section(const std::vector<RunGroup>& groups);
+std::string curves_section(std::span<const RunGroup> groups);
 
 /// A table of all other numbers of a group: small lines with first, last, least and largest values.
 std::string numbers_section(const RunGroup& group);
 
 /// settings_of() in alphabetical order, without keys that have the same value in all groups that
 /// have them, such as keys of one optimizer.
-std::vector<std::vector<std::string>> chosen_settings(const std::vector<RunGroup>& groups);
+std::vector<std::vector<std::string>> chosen_settings(std::span<const RunGroup> groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.
-std::string settings_section(const std::vector<RunGroup>& groups);
+std::string settings_section(std::span<const RunGroup> groups);
 
 }  // namespace html
 

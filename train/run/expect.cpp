@@ -39,7 +39,6 @@ double rule_bits(const std::vector<Rule>& rules) {
 
 // The claims about metrics. Some bounds depend on the result: best possible values, baselines.
 std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
-  using fmt::format;
   const Ceiling ceiling = known.ceiling.value_or(Ceiling{});
   const double alone = known.token_ceiling.value_or(Ceiling{}).accuracy;
   const double baseline = known.baseline.value_or(0), bits = rule_bits(known.rules);
@@ -47,11 +46,11 @@ std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   for (const auto& [key, bound] :
        {std::pair("accuracy", expect.accuracy), std::pair("exact_match", expect.exact_match),
         std::pair("r2", expect.r2)}) {
-    if (bound) claims.push_back({key, key, *bound, kInf, format("{} >= {}", key, *bound)});
+    if (bound) claims.push_back({key, key, *bound, kInf, fmt::format("{} >= {}", key, *bound)});
   }
   for (const auto& [key, bound] : {std::pair("loss", expect.loss),
                                    std::pair("bits_per_character", expect.bits_per_character)}) {
-    if (bound) claims.push_back({key, key, -kInf, *bound, format("{} <= {}", key, *bound)});
+    if (bound) claims.push_back({key, key, -kInf, *bound, fmt::format("{} <= {}", key, *bound)});
   }
   const auto claim = [&](const char* key, const char* metric, double least, double most,
                          const std::string& text, bool at_end = false) {
@@ -59,27 +58,28 @@ std::vector<Claim> claims_of(const ExpectConfig& expect, const Result& known) {
   };
   if (const auto& gap = expect.below_ceiling) {
     claim("below_ceiling", "accuracy", ceiling.accuracy - *gap, kInf,
-          format("accuracy within {} of the best possible, {:.4f}", *gap, ceiling.accuracy));
+          fmt::format("accuracy within {} of the best possible, {:.4f}", *gap, ceiling.accuracy));
   }
   if (const auto& lead = expect.above_baseline) {
     claim("above_baseline", "accuracy", baseline + *lead, kInf,
-          format("accuracy at least {} above the best baseline, {:.4f}", *lead, baseline));
+          fmt::format("accuracy at least {} above the best baseline, {:.4f}", *lead, baseline));
   }
   if (const auto& gap = expect.at_token_ceiling) {
     claim("at_token_ceiling", "accuracy", alone - *gap, alone + *gap,
-          format("accuracy within {} of the best from a token alone, {:.4f}", *gap, alone));
+          fmt::format("accuracy within {} of the best from a token alone, {:.4f}", *gap, alone));
   }
   if (const auto& share = expect.above_floor) {
     claim("above_floor", "loss", -kInf, ceiling.loss * (1 + *share),
-          format("loss at most {:g} % above the lowest possible, {:.4f}", 100 * *share,
-                 ceiling.loss));
+          fmt::format("loss at most {:g} % above the lowest possible, {:.4f}", 100 * *share,
+                      ceiling.loss));
   }
   if (const auto& gap = expect.bits_below_rule) {
     claim("bits_below_rule", "bits_per_character", -kInf, bits - *gap,
-          format("bits_per_character at least {} below the best rule, {:.4f}", *gap, bits), true);
+          fmt::format("bits_per_character at least {} below the best rule, {:.4f}", *gap, bits),
+          true);
   }
   if (const auto& most = expect.accuracy_below) {
-    claim("accuracy_below", "accuracy", -kInf, *most, format("accuracy <= {}", *most), true);
+    claim("accuracy_below", "accuracy", -kInf, *most, fmt::format("accuracy <= {}", *most), true);
   }
   return claims;
 }
@@ -125,7 +125,6 @@ std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
 }
 
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
-  using fmt::format;
   std::vector<Verdict> verdicts;
   const std::vector<Figure> figures = result.test.figures();
   for (const Claim& claim : claims_of(expect, result)) {
@@ -134,13 +133,13 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
     verdicts.push_back({claim.text, text, f != nullptr && claim.holds(f->value)});
   }
   if (const auto& parameters = expect.parameters) {
-    verdicts.push_back({format("parameters = {}", *parameters), fmt::to_string(result.parameters),
-                        result.parameters == *parameters});
+    verdicts.push_back({fmt::format("parameters = {}", *parameters),
+                        fmt::to_string(result.parameters), result.parameters == *parameters});
   }
   if (const auto& within = expect.within_steps) {
     const auto& reached = result.reached;
-    verdicts.push_back({format("reached within {} steps", *within),
-                        reached ? format("first at step {}", *reached) : "in no validation",
+    verdicts.push_back({fmt::format("reached within {} steps", *within),
+                        reached ? fmt::format("first at step {}", *reached) : "in no validation",
                         reached && *reached <= *within});
   }
   if (expect.sha256) {

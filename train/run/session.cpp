@@ -78,21 +78,20 @@ static std::string model_text(const ModelConfig& m, std::size_t parameters) {
 template <class T>
 static void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                       const RunDirectory& run) {
-  using fmt::format;
   const TrainConfig& train = config.train;
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const std::optional<Initialization>& initial = trainer.initialization();
   const std::string shortage = thread_shortage();
   std::vector<std::vector<std::string>> rows = {
-      {"task", format("{}: {} examples to train on, {} to validate, {} to test", config.task,
-                      size(Split::train), size(Split::validation), size(Split::test))},
+      {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                           size(Split::train), size(Split::validation), size(Split::test))},
       {"model", model_text(config.model, trainer.parameters().count())},
-      {"optimizer", format("{}, lr {:g} {}, {} warm-up steps", config.optim.name, config.optim.lr,
-                           config.schedule.name, config.schedule.warmup)},
-      {"run",
-       format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-              train.batch * train.accumulate,
-              shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage, train.seed)},
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)},
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          train.batch * train.accumulate,
+                          shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
+                          train.seed)},
       {"directory", run.path()}};
   if (initial) rows.insert(rows.begin() + 2, {"weights", weights_text(*initial, config)});
   console.line(text_table(rows, {Align::left}, "  "));
@@ -243,7 +242,7 @@ static Outcome start(const Config& config, const std::string& stem, const Checkp
   std::optional<RunDirectory> run;
   const auto create = [&](const auto&, Console&) -> const RunDirectory& {
     run.emplace(RunDirectory::create(config.run_dir, stem));
-    publish(run->folder(), "config.toml", to_toml(config));
+    publish(run->folder(), "config.toml", to_toml(run->with_own_data(config, run->folder())));
     if (best != nullptr) {
       const DigestedFile file = to_hdf5_file(*best);
       add_to_manifest(run->checkpoints(), checkpoint_name(best->step), file.sha256);
@@ -278,8 +277,11 @@ static void check_not_lost(const RunDirectory& run) {
 // that of `source` itself. If the best is lost, the run begins without a best step.
 static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
   const Folder folder(source.directory + "/checkpoints");
-  const auto best = best_checkpoint(folder, train, source.checkpoint);
-  return best ? Checkpoint(*best) : source.checkpoint;
+  auto best = best_checkpoint(folder, train, source.checkpoint);
+  if (!best) return source.checkpoint;
+  const Config own = parse_config(best->config, best->file + ":config", {}, ConfigWriter::xgrad);
+  best->config = to_toml(own, /*with_execution_keys=*/false);  // without paths from its folder
+  return std::move(*best);
 } catch (const CheckpointError&) {
   source.checkpoint.state.erase("best_" + train.best_metric);
   return source.checkpoint;
@@ -326,7 +328,7 @@ Outcome start_run(const Config& config, const std::string& file, const SessionOp
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options) {
   const auto cut_back = [&](const auto& trainer, Console& console) -> const RunDirectory& {
-    if (options.keep_config) run.replace_config(to_toml(config));
+    if (options.keep_config) run.replace_config(to_toml(run.with_own_data(config, run.folder())));
     if (checkpoint == nullptr) {
       console.line("no checkpoint was saved yet: starts again from step 0");
       run.forget_checkpoints();
@@ -365,11 +367,9 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   const std::string file = folder.path_of("config.toml");
   const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
   Config config = parse_config(text, file, overrides, ConfigWriter::xgrad);
-  follow_own_data(config, folder.path(), overrides);
   // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
   Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
-  follow_own_data(before, folder.path());
   check_changes(before, own ? file : source->file, config, allow_change);
   options.keep_config = !differences(before, config).empty();
   const bool elsewhere =

@@ -145,7 +145,15 @@ OptionValue random_value(const OptionSpec& spec, const Rng& rng) {
     return std::int64_t(min) + std::int64_t(rng.below(std::uint64_t(max - min) + 1, 0));
   }
   const double spread = std::pow(2.0, -double(rng.below(300, 1)));  // tiny values too
-  return std::clamp(min + (max - min) * rng.uniform(0) * spread, spec.min, spec.max);
+  const auto number = [&](std::uint64_t i) {
+    return std::clamp(min + (max - min) * rng.uniform(i) * spread, spec.min, spec.max);
+  };
+  if (const auto* list = std::get_if<Numbers>(&spec.fallback)) {
+    Numbers numbers;
+    while (numbers.size() < list->size()) numbers.push_back(number(numbers.size()));
+    return numbers;
+  }
+  return number(0);
 }
 
 // A config holds nothing for an optimizer or a schedule that it does not choose.
@@ -277,12 +285,26 @@ TEST(Config, GroupsInTheirOrder) {
 
 // A command line that chooses another optimizer means it.
 TEST(Config, AnOverriddenChoiceLeavesOutTheKeysOfTheOther) {
-  const std::string text = kShort + "[optim]\nbeta2 = 0.98\n[schedule]\nfinal = 0.1\n";
+  const std::string text = kShort + "[optim]\nbetas = [0.9, 0.98]\n[schedule]\nfinal = 0.1\n";
   const Config config =
       parse_config(text, "c.toml", {"optim.name=sgd", "optim.momentum=0.5", "schedule.name=noam"});
-  EXPECT_EQ(config.optim.beta2, OptimConfig().beta2);
+  EXPECT_EQ(config.optim.betas, OptimConfig().betas);
   EXPECT_EQ(config.optim.momentum, 0.5);
-  EXPECT_THROW(parse_config(text, "c.toml", {"optim.name=sgd", "optim.beta1=0.5"}), ConfigError);
+  EXPECT_THROW(parse_config(text, "c.toml", {"optim.name=sgd", "optim.betas=[0.5, 0.9]"}),
+               ConfigError);
+}
+
+TEST(Config, WritesPathsInsideAFolderFromAnotherOne) {
+  const Config config = parse_config(
+      "task = {name = 'files', train = 'x/data', test = 'xy/b', input = 'i', target = 't'}\n"
+      "train.steps = 1",
+      "/top/c.toml", {});
+  for (const char* root : {"/top/x", "/top/x/", "/top/./y/../x"}) {
+    const std::string text = to_toml(with_relative_data(config, root, "/top/x/checkpoints"));
+    const Config moved = parse_config(text, "/new/checkpoints/c.h5:config", {});
+    EXPECT_EQ(get_string(moved.task_options, "train"), "/new/data") << root;
+    EXPECT_EQ(get_string(moved.task_options, "test"), "/top/xy/b");
+  }
 }
 
 TEST(Config, NamesWhatDiffers) {

@@ -345,10 +345,9 @@ TEST(ConfigErrors, Overrides) {
             "must be a number");
   EXPECT_EQ(said("optim.lrr=1"),
             "override 'optim.lrr=1': optim.lrr: unknown key; did you mean optim.lr?");
-  EXPECT_EQ(
-      said("optim.lr.x=1"),
-      "override 'optim.lr.x=1': optim.lr.x: unknown key; there are name, lr, beta1, beta2, eps, "
-      "weight_decay, momentum, nesterov, alpha");
+  EXPECT_EQ(said("optim.lr.x=1"),
+            "override 'optim.lr.x=1': optim.lr.x: unknown key; there are name, lr, betas, eps, "
+            "weight_decay, momentum, nesterov, alpha");
   EXPECT_EQ(said("opt.lr=1"), "override 'opt.lr=1': opt: unknown section; did you mean [optim]?");
   EXPECT_EQ(
       said("x.lr=1"),

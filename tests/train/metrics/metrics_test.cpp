@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 #include <xtensor/xview.hpp>
 
@@ -153,6 +155,25 @@ TEST(Metrics, SamplesWithoutTargetsCountNothing) {
   numbers.add(outputs, batch, {Loss::mse});
   EXPECT_EQ(numbers.absolute.mean(), 1.5);
   EXPECT_NEAR(numbers.absolute.standard_error(), 0.5, 1e-15);  // of 1 and 2
+}
+
+TEST(Metrics, KnowWhetherHigherIsBetter) {
+  std::map<std::string, bool> higher;
+  for (const TargetKind target : {TargetKind::classes, TargetKind::numbers}) {
+    for (const NextToken next : {NextToken::character, NextToken::word}) {
+      const Metrics metrics{.target = target, .next = next};
+      for (const Figure& each : metrics.figures()) higher[each.name] = each.higher_is_better;
+    }
+  }
+  EXPECT_EQ(higher, (std::map<std::string, bool>{{"accuracy", true},
+                                                 {"bits_per_character", false},
+                                                 {"bits_per_word", false},
+                                                 {"exact_match", true},
+                                                 {"loss", false},
+                                                 {"mae", false},
+                                                 {"perplexity", false},
+                                                 {"r2", true},
+                                                 {"rmse", false}}));
 }
 
 // A single example has no standard error, and a single number does not vary.
