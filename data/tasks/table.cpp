@@ -10,8 +10,8 @@ namespace xgrad {
 // In the file of each family, and of each task without one.
 extern const std::vector<TaskEntry> kArithmeticTasks, kAutomataTasks, kBracketTasks, kCountingTasks,
     kGraphTasks, kLookupTasks, kMarkovTasks, kOrderTasks, kSentenceTasks, kSignalTasks;
-TaskEntry cmu_task(), fashion_mnist_task(), files_task(), kjv_task(), languages_task(), scan_task(),
-    shapes_task(), wordnet_task();
+TaskEntry cmu_task(), fashion_mnist_task(), files_task(), kjv_task(), languages_task(),
+    linear_regression_task(), scan_task(), shapes_task(), wordnet_task();
 
 // Lets `make` complete and check its options.
 static TaskEntry checked(TaskEntry entry) {
@@ -24,9 +24,9 @@ static TaskEntry checked(TaskEntry entry) {
 
 static std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = [] {
-    std::vector<TaskEntry> all = {cmu_task(),    fashion_mnist_task(), files_task(),
-                                  kjv_task(),    languages_task(),     scan_task(),
-                                  shapes_task(), wordnet_task()};
+    std::vector<TaskEntry> all = {cmu_task(),  fashion_mnist_task(), files_task(),
+                                  kjv_task(),  languages_task(),     linear_regression_task(),
+                                  scan_task(), shapes_task(),        wordnet_task()};
     for (const auto* family :
          {&kArithmeticTasks, &kAutomataTasks, &kBracketTasks, &kCountingTasks, &kGraphTasks,
           &kLookupTasks, &kMarkovTasks, &kOrderTasks, &kSentenceTasks, &kSignalTasks}) {

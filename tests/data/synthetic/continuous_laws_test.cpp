@@ -113,6 +113,28 @@ TEST(ContinuousLaws, Ar2SignalsAreOfTheirProcess) {
   }
 }
 
+// A first y has the variance |x|^2 + noise^2. Of two pairs of numbers, x_1 y_2 - x_2 y_1 is noise.
+TEST(ContinuousLaws, LinearRegressionHasANormalFunctionAndNoise) {
+  std::vector<double> vectors, values, noise;
+  const auto draw = [](std::int64_t dimension, const auto& use) {
+    const Options options = {{"dimension", dimension}, {"pairs", 2}, {"noise", 0.5}};
+    each_example("linear_regression", options, use);
+  };
+  draw(3, [&](const Example& example) {
+    double square = 0.25;
+    for (std::size_t k = 0; k < 3; ++k) {
+      vectors.push_back(example.features[k]);
+      square += example.features[k] * example.features[k];
+    }
+    values.push_back(example.values[0] / std::sqrt(square));
+  });
+  draw(1, [&](const Example& example) {
+    const double x1 = example.features[0], x2 = example.features[4];
+    noise.push_back((x1 * example.values[2] - x2 * example.values[0]) / (0.5 * std::hypot(x1, x2)));
+  });
+  for (const auto& drawn : {vectors, values, noise}) expect_standard_normal(drawn);
+}
+
 TEST(ContinuousLaws, MeanOfMarkedMarksOneAndItsShareOfTheRest) {
   constexpr std::size_t kLength = 6;
   constexpr double kMarks = 0.3;
