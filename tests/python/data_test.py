@@ -2,7 +2,6 @@
 
 import pathlib
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -129,32 +128,6 @@ def test_a_moved_run_goes_on(several):
     moved = xgrad.resume("there", {"train.steps": 5}, allow_change=["train.steps"])
     assert moved.metrics["test"]["loss"][-1] == whole.metrics["test"]["loss"][-1]
     assert xgrad.load("there").silence([(0, 0)])["whole"]["loss"] == moved.metrics["test"]["loss"][-1]
-    # A run in another directory from there finds the arrays, and so does the best checkpoint that it takes along.
-    older = sorted((moved.directory / "checkpoints").glob("*.h5"))[0]
-    changed = {"train.steps": 6, "train.keep_best": True}
-    branch = xgrad.resume(older, changed | {"run.dir": "a/branch"}, allow_change=changed)
-    assert xgrad.load(branch).silence([(0, 0)])["whole"]["loss"] == branch.metrics["test"]["loss"][-1]
-    for checkpoint in (branch.directory / "checkpoints").glob("*.h5"):
-        assert xgrad.load(checkpoint).silence([(0, 0)])["whole"]["loss"] > 0
-
-
-def test_a_moved_sweep_goes_on():
-    config = SMALL | {"schedule": {"name": "constant"}}
-    call = dict(over={"optim.lr": [1e-3, 3e-3]}, jobs=2, data=(TOKENS, CLASSES))
-    sweep = xgrad.sweep(config, out="here", **call)
-    whole = xgrad.train(config, {"run.dir": "whole", "optim.lr": 1e-3, "train.steps": 5}, data=(TOKENS, CLASSES))
-    pathlib.Path("other").mkdir()
-    shutil.move("here", "other/there")
-    assert xgrad.sweep(config, out="other/there", **call).results == sweep.results
-    run = xgrad.Run("other/there/optim.lr=0.001")
-    assert run.config["task"]["train"] == "../data/train"
-    before = xgrad.load(run).silence([(0, 0)])["whole"]["loss"]
-    assert before == run.metrics["test"]["loss"][-1]
-    words = ["export", run, "--to", "hdf5", "--out", "copy.h5"]  # which is in no run
-    subprocess.run([pathlib.Path(xgrad.__file__).parent / "bin/xgrad", *words], check=True)
-    assert xgrad.load("copy.h5").silence([(0, 0)])["whole"]["loss"] == before
-    moved = run.resume({"train.steps": 5}, allow_change=["train.steps"])
-    assert moved.metrics["test"]["loss"][-1] == whole.metrics["test"]["loss"][-1]
 
 
 def test_sweep_of_arrays():

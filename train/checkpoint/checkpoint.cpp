@@ -223,6 +223,18 @@ void check_is_run(const Folder& folder) {
                  " is not a run directory: it holds no config.toml");
 }
 
+void follow_own_data(Config& config, const std::string& directory,
+                     const std::vector<std::string>& overrides) {
+  for (auto& [name, value] : config.task_options) {
+    const auto* given = std::get_if<std::string>(&value);
+    const auto sets = [&](const std::string& word) { return word.starts_with("task." + name); };
+    if (!given || directory.empty() || std::ranges::any_of(overrides, sets)) continue;
+    const fs::path file = *given, own = fs::path(directory) / "data" / file.filename();
+    if (file.parent_path().filename() != "data" || fs::exists(status_of(file))) continue;
+    if (fs::exists(status_of(own))) value = fs::absolute(own).lexically_normal().string();
+  }
+}
+
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides, Take take) {
   std::string directory;
   SavedCheckpoint saved;
@@ -266,7 +278,7 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
     }
   }
   Config config = config_of_saved();
-  if (overrides.empty()) saved.config = to_toml(config, /*with_execution_keys=*/false);
+  follow_own_data(config, directory, overrides);
   return {directory, saved.file, std::move(saved), std::move(config)};
 }
 

@@ -68,8 +68,6 @@ struct DigestedFile {
 /// bytes. Throws CheckpointError if the format cannot hold a name, and NumericError if a tensor
 /// contains NaN or infinity (failed steps may) or the state contains NaN.
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
-/// The same with another config than that of the checkpoint.
-DigestedFile to_hdf5_file(const Checkpoint& checkpoint, const std::string& config);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
 /// An upper bound of the size of that image in bytes, for `tensors` tensors with `bytes` bytes in
@@ -189,9 +187,14 @@ void check_is_run(const Folder& folder);
 struct FoundRun {
   std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
   std::string file;       ///< path of the checkpoint
-  Checkpoint checkpoint;  ///< contents of that file; paths are absolute if nothing is overridden
+  Checkpoint checkpoint;  ///< contents of that file
   Config config;          ///< config in the checkpoint, with the overrides
 };
+
+/// If a run keeps its data in its own directory, as in task.train = RUN/data/train, changes these
+/// paths to `directory`, where the run is now, unless an override sets them.
+void follow_own_data(Config& config, const std::string& directory,
+                     const std::vector<std::string>& overrides = {});
 
 /// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
 /// last. last: the last that is not damaged. resumed: the last that the run saved

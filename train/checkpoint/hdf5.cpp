@@ -108,7 +108,7 @@ void write_modules(Hdf5Writer& file, const Names& parameters) {
   file.names("/", "layer_names", modules);
 }
 
-std::string write_image(const Checkpoint& checkpoint, const std::string& config) {
+std::string write_image(const Checkpoint& checkpoint) {
   std::size_t bytes = 0;
   for (const List& list : kLists) {
     for (const NamedTensor& t : checkpoint.*list.tensors) {
@@ -131,10 +131,10 @@ std::string write_image(const Checkpoint& checkpoint, const std::string& config)
     }
     file.value(list.names, names.empty() ? "" : joined(names, "\n") + "\n");
   }
-  check_text("the config", config);
+  check_text("the config", checkpoint.config);
   file.number(kStep, checkpoint.step);
   file.value(kWriter, std::string("xgrad ") + kVersion);
-  file.value(kConfig, config);
+  file.value(kConfig, checkpoint.config);
   file.group(kState);
   for (const auto& [name, value] : checkpoint.state) {
     check_state<NumericError>(name, value);
@@ -303,9 +303,9 @@ static std::string check_sealed(const InputFile& file) {
   return to_hex(digest.value());
 }
 
-DigestedFile to_hdf5_file(const Checkpoint& checkpoint, const std::string& config) {
+DigestedFile to_hdf5_file(const Checkpoint& checkpoint) {
   return naming("checkpoint of step " + std::to_string(checkpoint.step), [&] {
-    std::string bytes = write_image(checkpoint, config);
+    std::string bytes = write_image(checkpoint);
     Sha256Stream digest;
     digest.add(bytes);
     const std::string seal = make_seal({.payload = bytes, .step = checkpoint.step}, digest.value());
@@ -313,10 +313,6 @@ DigestedFile to_hdf5_file(const Checkpoint& checkpoint, const std::string& confi
     bytes += seal;
     return DigestedFile{std::move(bytes), to_hex(digest.value())};
   });
-}
-
-DigestedFile to_hdf5_file(const Checkpoint& checkpoint) {
-  return to_hdf5_file(checkpoint, checkpoint.config);
 }
 
 std::string to_hdf5(const Checkpoint& checkpoint) {

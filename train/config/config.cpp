@@ -328,24 +328,6 @@ Config parse_config(const std::string& text, const std::string& origin,
   return config;
 }
 
-Config with_relative_data(Config config, const std::string& root, const std::string& folder) {
-  const auto whole = [](const fs::path& path) {
-    const fs::path normal = fs::absolute(path).lexically_normal();
-    return normal.has_filename() ? normal : normal.parent_path();  // without a slash at its end
-  };
-  const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
-  if (entry == tasks().end()) return config;
-  for (const OptionSpec& spec : entry->options) {
-    const auto found = config.task_options.find(spec.name);
-    if (!spec.file || found == config.task_options.end()) continue;
-    auto& given = std::get<std::string>(found->second);
-    if (given.empty()) continue;
-    const fs::path path = whole(given), inside = path.lexically_relative(whole(root));
-    if (*inside.begin() != "..") given = path.lexically_relative(whole(folder)).string();
-  }
-  return config;
-}
-
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
                    ConfigWriter writer) try {
   return parse_config(read_file(path, detail::kMostConfigBytes), path, overrides, writer);

@@ -190,10 +190,6 @@ Config parse_config(const std::string& text, const std::string& origin,
 /// change the result.
 std::string to_toml(const Config& config, bool with_execution_keys = true);
 
-/// Returns the config with those paths of data that are inside the directory `root` relative to
-/// `folder`: a file there keeps its data if `root` moves.
-Config with_relative_data(Config config, const std::string& root, const std::string& folder);
-
 /// A key whose value differs between two configs, with both values as TOML on one line.
 struct ConfigDifference {
   std::string key;     ///< "optim.lr"

@@ -47,11 +47,6 @@ static std::string above(const std::string& path) {
   return name.has_parent_path() ? name.parent_path().string() : ".";
 }
 
-std::string sweep_log(const std::string& run) {
-  const fs::path name(run);
-  return (name.has_filename() ? name : name.parent_path()).string() + ".log";
-}
-
 // A new directory survives a power failure once its parent is synced, which needs to be readable.
 static void sync_name(const std::string& path) {
   const std::string parent = above(path);
@@ -277,12 +272,6 @@ RunDirectory RunDirectory::open(const std::string& path) {
   if (folder.holds_folder(kCheckpoints)) check_manifest({folder, kCheckpoints});
   detail::Descriptor lock = locked(folder);
   return {std::move(folder), std::move(lock)};
-}
-
-Config RunDirectory::with_own_data(const Config& config, const Folder& folder) const {
-  std::error_code too_long;  // for the name of a file
-  const bool swept = fs::exists(sweep_log(path()), too_long);
-  return with_relative_data(config, swept ? above(path()) : path(), folder.path());
 }
 
 // Writes the digest first: after a crash in between, it matches no config and so claims nothing.

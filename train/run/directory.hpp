@@ -5,7 +5,6 @@
 #include <string>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
 
@@ -14,9 +13,6 @@ inline constexpr const char* kDigests = "digests.jsonl";
 
 /// Creates a directory and its parents, which survive a power failure. Throws IoError.
 void make_directory(const std::string& path);
-
-/// The log that a sweep keeps beside the directory of each of its runs.
-std::string sweep_log(const std::string& run);
 
 /// The directory of a run, locked against other processes.
 class RunDirectory {
@@ -36,10 +32,6 @@ class RunDirectory {
   const Folder& folder() const { return folder_; }
   /// Its subdirectory of checkpoints.
   const Folder& checkpoints() const { return checkpoints_; }
-
-  /// Returns a config for a file in `folder`: the paths of data in the run's directory, or in that
-  /// of its sweep, are relative to `folder`, so the data move with the run or the sweep.
-  Config with_own_data(const Config& config, const Folder& folder) const;
 
   /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;

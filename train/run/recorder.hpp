@@ -36,7 +36,6 @@ class RunRecorder final : public TrainerHooks {
         run_(run),
         console_(console),
         options_(options),
-        stored_(to_toml(run.with_own_data(config, run.checkpoints()), false)),
         board_(config, run.folder(), trainer.step()),
         earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {
     StepReport any;
@@ -82,7 +81,7 @@ class RunRecorder final : public TrainerHooks {
     run_.folder().sync(kMetrics);
     const Folder& folder = run_.checkpoints();
     const std::string name = checkpoint_name(checkpoint.step);
-    const DigestedFile file = to_hdf5_file(checkpoint, stored_);
+    const DigestedFile file = to_hdf5_file(checkpoint);
     const auto owes = [](const Checkpoint& saved) { return saved.state.contains(kOwesValidation); };
     if (!owes(checkpoint)) add_to_manifest(folder, name, file.sha256);
     const bool owed = folder.holds(name) && owes(read_checkpoint(folder.input(name)));
@@ -195,7 +194,6 @@ class RunRecorder final : public TrainerHooks {
   const RunDirectory& run_;
   Console& console_;
   const SessionOptions& options_;
-  const std::string stored_;  // the config for checkpoints
   Signals signals_;
   TensorBoard board_;
   MetricsRow columns_;         // of metrics.csv: the numbers of a training row; others have some

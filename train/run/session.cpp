@@ -242,7 +242,7 @@ static Outcome start(const Config& config, const std::string& stem, const Checkp
   std::optional<RunDirectory> run;
   const auto create = [&](const auto&, Console&) -> const RunDirectory& {
     run.emplace(RunDirectory::create(config.run_dir, stem));
-    publish(run->folder(), "config.toml", to_toml(run->with_own_data(config, run->folder())));
+    publish(run->folder(), "config.toml", to_toml(config));
     if (best != nullptr) {
       const DigestedFile file = to_hdf5_file(*best);
       add_to_manifest(run->checkpoints(), checkpoint_name(best->step), file.sha256);
@@ -277,11 +277,8 @@ static void check_not_lost(const RunDirectory& run) {
 // that of `source` itself. If the best is lost, the run begins without a best step.
 static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
   const Folder folder(source.directory + "/checkpoints");
-  auto best = best_checkpoint(folder, train, source.checkpoint);
-  if (!best) return source.checkpoint;
-  const Config own = parse_config(best->config, best->file + ":config", {}, ConfigWriter::xgrad);
-  best->config = to_toml(own, /*with_execution_keys=*/false);  // without paths from its folder
-  return std::move(*best);
+  const auto best = best_checkpoint(folder, train, source.checkpoint);
+  return best ? Checkpoint(*best) : source.checkpoint;
 } catch (const CheckpointError&) {
   source.checkpoint.state.erase("best_" + train.best_metric);
   return source.checkpoint;
@@ -328,7 +325,7 @@ Outcome start_run(const Config& config, const std::string& file, const SessionOp
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options) {
   const auto cut_back = [&](const auto& trainer, Console& console) -> const RunDirectory& {
-    if (options.keep_config) run.replace_config(to_toml(run.with_own_data(config, run.folder())));
+    if (options.keep_config) run.replace_config(to_toml(config));
     if (checkpoint == nullptr) {
       console.line("no checkpoint was saved yet: starts again from step 0");
       run.forget_checkpoints();
@@ -367,9 +364,11 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   const std::string file = folder.path_of("config.toml");
   const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
   Config config = parse_config(text, file, overrides, ConfigWriter::xgrad);
+  follow_own_data(config, folder.path(), overrides);
   // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
   Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
+  follow_own_data(before, folder.path());
   check_changes(before, own ? file : source->file, config, allow_change);
   options.keep_config = !differences(before, config).empty();
   const bool elsewhere =

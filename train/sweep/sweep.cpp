@@ -154,7 +154,7 @@ class Sweep {
     if (signal != 0) return signal;
     for (const auto& [directory, code] : ended_) {
       if (code == 0) continue;
-      console_.line(fmt::format("exit code {}: see {}", code, sweep_log(directory)));
+      console_.line(fmt::format("exit code {}: see {}.log", code, directory));
       codes_[directory] = code;
     }
     read(runs);
@@ -215,7 +215,7 @@ class Sweep {
   // process trains a run and this is not a worker.
   bool start_next(std::size_t threads) {
     for (auto next = left_.begin(); next != left_.end();) {
-      const std::string directory = next->directory, log = sweep_log(directory);
+      const std::string directory = next->directory, log = directory + ".log";
       const auto file = claim(log);
       check<LockError>(file || options_.worker, directory,
                        " is being trained by another sweep; --worker shares the runs with it");
@@ -321,7 +321,7 @@ class Sweep {
     std::error_code error;
     const auto written = fs::last_write_time(plan_.out + "/report.html", error);
     return !error && std::all_of(runs.begin(), runs.end(), [&](const std::string& run) {
-      const auto ended = fs::last_write_time(sweep_log(run), error);
+      const auto ended = fs::last_write_time(run + ".log", error);
       return !error && ended <= written;
     });
   }
@@ -331,7 +331,7 @@ class Sweep {
     const auto first = codes_.find(runs_.front().directory);
     const auto begun = [](const SweptRun& run) { return history_of(run.directory).has_value(); };
     if (first == codes_.end() || std::any_of(runs_.begin(), runs_.end(), begun)) return {1};
-    return {first->second, read_file(sweep_log(first->first))};
+    return {first->second, read_file(first->first + ".log")};
   }
 
   const SweepOptions& options_;

@@ -206,9 +206,9 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
     the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
     directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
-    NAME.toml. `data` is as in train(), is kept in `out`, and moves with it. Finished runs are not repeated. Ctrl-C saves
-    the runs and raises KeyboardInterrupt; the same call continues them. Raises the errors of train(); if no run could
-    begin, the error of the first run.
+    NAME.toml. `data` is as in train(), and is kept in `out`. Finished runs are not repeated. Ctrl-C saves the runs and
+    raises KeyboardInterrupt; the same call continues them. Raises the errors of train(); if no run could begin, the
+    error of the first run.
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")

@@ -294,19 +294,6 @@ TEST(Config, AnOverriddenChoiceLeavesOutTheKeysOfTheOther) {
                ConfigError);
 }
 
-TEST(Config, WritesPathsInsideAFolderFromAnotherOne) {
-  const Config config = parse_config(
-      "task = {name = 'files', train = 'x/data', test = 'xy/b', input = 'i', target = 't'}\n"
-      "train.steps = 1",
-      "/top/c.toml", {});
-  for (const char* root : {"/top/x", "/top/x/", "/top/./y/../x"}) {
-    const std::string text = to_toml(with_relative_data(config, root, "/top/x/checkpoints"));
-    const Config moved = parse_config(text, "/new/checkpoints/c.h5:config", {});
-    EXPECT_EQ(get_string(moved.task_options, "train"), "/new/data") << root;
-    EXPECT_EQ(get_string(moved.task_options, "test"), "/top/xy/b");
-  }
-}
-
 TEST(Config, NamesWhatDiffers) {
   const Config a = with({"run.dir=a", "train.threads=1"});
   EXPECT_EQ(differences(a, with({"optim.lr=3e-4", "model.norm=post", "expect.accuracy=0.9",

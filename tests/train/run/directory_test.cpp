@@ -49,25 +49,6 @@ TEST(RunDirectory, CutsALogBackToAStep) {
   EXPECT_FALSE(fs::exists(run.path() + "/metrics.jsonl.bad"));
 }
 
-TEST(RunDirectory, DataInsideTheRunOrItsSweepAreNamedFromIt) {
-  const test::TemporaryDirectory folder;
-  const Config config = parse_config(
-      "task.name = 'files'\ntask.train = 'run/data/train'\ntask.validation = 'data/v'\n"
-      "task.input = 'i'\ntask.target = 't'\ntrain.steps = 1",
-      folder / "c.toml", {});
-  const RunDirectory run = RunDirectory::create(folder / "run", "x");
-  const auto stored = [&](const char* key) {
-    return get_string(run.with_own_data(config, run.checkpoints()).task_options, key);
-  };
-  EXPECT_EQ(stored("train"), "../data/train");
-  EXPECT_EQ(stored("validation"), folder / "data/v");
-  EXPECT_EQ(stored("test"), "");
-  folder.write("run.log", "");
-  EXPECT_EQ(sweep_log(folder / "run"), folder / "run.log");
-  EXPECT_EQ(stored("train"), "../data/train");
-  EXPECT_EQ(stored("validation"), "../../data/v");
-}
-
 TEST(RunDirectory, MovesLinesThatAreNoRows) {
   const test::TemporaryDirectory folder;
   const RunDirectory run = RunDirectory::create(folder.path() + "/run", "x");
