@@ -214,8 +214,9 @@ int eval_lengths(const Arguments& a) {
     }
     std::vector<std::string> lines;
     for (const FoundRun& one : sources) {
-      const std::filesystem::path path((one.directory.empty() ? one.file : one.directory) + "/");
-      lines.push_back(path.lexically_normal().parent_path().filename().string());
+      const std::string path = (one.directory.empty() ? one.file : one.directory) + "/";
+      const auto whole = std::filesystem::absolute(path).lexically_normal();
+      lines.push_back(whole.parent_path().filename().string());
     }
     curves.push_back({joined(lines, " + "), scores});
   }

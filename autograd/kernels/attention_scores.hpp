@@ -72,8 +72,8 @@ void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
 
 /// subtract_mean() and differentiate() in one pass, without an error to subtract.
 template <class T, class Factor>
-void differentiate_piece(T* s, T* ds, std::size_t n, const T* normaliser, T mean,
-                         const Factor& factor) {
+[[gnu::noinline]] void differentiate_piece(T* s, T* ds, std::size_t n, const T* normaliser, T mean,
+                                           const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {

@@ -161,7 +161,7 @@ class Best(CommandTest):
             for words in commands:
                 said = self.xgrad(*words, exit_code=4).stderr
                 self.assertTrue(said.startswith(f"xgrad: {why}"), said)
-                self.assertIn("it is the best checkpoint of the run (train.keep_best); --last", said)
+                self.assertIn("it is the best checkpoint of the run (train.keep_best); --last takes the last", said)
                 self.assertFalse((self.folder / words[-1]).is_file())
             self.assertIn("There are none: ", self.report("run"))
             self.assertEqual(json.loads(self.xgrad("eval", "run", "--last", "--json").stdout)["step"], 60)

@@ -177,14 +177,20 @@ std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const Tr
   if (!train.keep_best || !last.state.contains("best_" + train.best_metric)) return std::nullopt;
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
-  const std::string name = checkpoint_name(step);
-  check<CheckpointError>(directory.holds(name), directory.path_of(name), ": is missing");
-  return load_checkpoint(directory.path_of(name));
+  const std::string name = checkpoint_name(step), path = directory.path_of(name);
+  try {
+    return load_checkpoint(path);
+  } catch (const IoError&) {  // a run in training may remove it at any moment
+    check<CheckpointError>(directory.holds(name), path, ": is missing");
+    throw;
+  }
 } catch (const NewerFormatError&) {
   throw;
 } catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>(error.what(), "\n  it is the best checkpoint of the run ",
-                                "(train.keep_best); --last, in Python last=True, takes the last");
+  detail::fail<CheckpointError>(
+      error.what(), "\n  it is the best checkpoint of the run ",
+      "(train.keep_best); --last takes the last, in Python last=True, and "
+      "train.keep_best=false where a run goes on");
 }
 
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {

@@ -109,7 +109,9 @@ class Profiler final : public OpObserver {
   void add_event(const OpCall& call, Clock::time_point start, double seconds) {
     if (events.empty()) epoch_ = start;
     std::vector<std::string> shapes;
-    for (const Operand& x : call.inputs) shapes.push_back(to_string(x.shape));
+    for (const Operand& x : call.inputs) {
+      if (call.kind != OpCall::Kind::backward || x.gradient) shapes.push_back(to_string(x.shape));
+    }
     const char* const kinds[] = {"forward", "backward", "region"};
     const auto microseconds = [](double s) { return std::round(1e9 * s) / 1e3; };
     events.push_back(
