@@ -170,6 +170,8 @@ class Best(CommandTest):
         self.assertIn("it is the best checkpoint", self.xgrad("resume", "run", exit_code=4).stderr)
         self.xgrad("resume", "run", LAST, "--allow-change", "train.keep_best")
         self.assertEqual(self.rows("run")[-1]["step"], 60)
+        self.xgrad("eval", "run", exit_code=4)
+        self.assertEqual(json.loads(self.xgrad("eval", "run", "--last", "--json").stdout)["step"], 60)
 
     def test_a_run_in_training_may_find_a_better_one(self):
         """strace stops the command as it opens the newest checkpoint. Meanwhile the run saves a better one and removes the best so far."""

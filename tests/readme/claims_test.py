@@ -106,6 +106,7 @@ CLAIMS = {
         "`train.patience` waits": ["tests/cli/best_test.py test_patience_waits_for_the_metric"],
         "`train.keep` never removes": ["tests/cli/best_test.py test_every_command_takes_the_model"],
         "If it is missing or damaged": ["tests/cli/best_test.py test_a_best_checkpoint_that_is_gone"],
+        "If the run was finished before": ["tests/cli/best_test.py test_a_best_checkpoint_that_is_gone"],
         "With `--last`, all these commands": ["tests/cli/best_test.py test_every_command_takes_the_model"],
         "The last row of `metrics.jsonl` names": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
         "If a run keeps an average": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
