@@ -11,8 +11,14 @@
 
 namespace xgrad {
 
-/// A list of numbers.
-using Numbers = std::vector<double>;
+/// A list of numbers. With a vector itself in its place, a copy of an OptionValue that runs out of
+/// memory would jump to an arbitrary address: the variant of GCC 12 takes a vector for a type whose
+/// copies do not fail.
+struct Numbers : std::vector<double> {
+  using vector::vector;
+  /// The numbers of a vector.
+  explicit Numbers(const std::vector<double>& numbers) : vector(numbers) {}
+};
 
 /// The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, Numbers>;

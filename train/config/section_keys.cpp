@@ -16,7 +16,7 @@ static ConfigKey class_weights_key() {
   own.section = "train";
   own.get = [](const Config& config) -> std::optional<OptionValue> {
     if (config.train.balanced_classes) return std::string(kBalanced);
-    return config.train.class_weights;
+    return Numbers(config.train.class_weights);
   };
   own.set = [](Config& config, const OptionValue& value) {
     const auto* weights = std::get_if<Numbers>(&value);
