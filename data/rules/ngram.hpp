@@ -30,7 +30,7 @@ class GramCounts {
     std::uint32_t with = 0;   ///< a class or token
     std::uint32_t count = 0;  ///< occurrences
   };
-  /// Stands for "no n-gram"; never the number of one.
+  /// This number means "no n-gram"; no n-gram has it.
   static constexpr std::uint32_t kNone = Index<std::uint64_t>::kNone;
 
   /// Nothing is counted beyond the limits.

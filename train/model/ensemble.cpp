@@ -118,7 +118,7 @@ class Ensemble final : public SequenceModel<T> {
   std::vector<std::shared_ptr<const SequenceModel<T>>> members_;
 };
 
-// What first differs between the shapes of two tasks; empty if nothing does.
+// Names the first difference between the shapes of two tasks; empty if they are equal.
 std::string difference(const TaskShape& a, const TaskShape& b) {
   using S = TaskShape;
   const auto same = [&](const auto... members) { return ((a.*members == b.*members) && ...); };
