@@ -180,7 +180,7 @@ class Best(CommandTest):
             if path not in (self.file("run", 9), self.file("run", 14)):
                 path.rename(self.folder / path.name)
         words = ("-e", "trace=openat", "-e", "inject=openat:signal=SIGSTOP", "-P", "run/checkpoints/step-0000000014.h5", XGRAD, "eval", "run", "--json")
-        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) --- stopped by SIGSTOP ---\n")
+        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) +--- stopped by SIGSTOP ---\n")
         with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
             while not stopped.search(log.read_text()):
                 self.assertIsNone(command.poll())
