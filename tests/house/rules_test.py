@@ -1,5 +1,6 @@
 """Holds the tree to rules.py, and shows of every rule that it finds what was planted and lets pass what is allowed."""
 
+import os
 import unittest
 
 import rules
@@ -28,6 +29,12 @@ class Tree(unittest.TestCase):
             with self.subTest(rule.__name__):
                 found = list(rule(files))
                 self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_scripts_can_be_executed(self):
+        for name in sources.tracked():
+            path = sources.ROOT / name
+            if path.read_bytes()[:2] == b"#!":
+                self.assertTrue(os.access(path, os.X_OK), name)
 
 
 class Functions(unittest.TestCase):
