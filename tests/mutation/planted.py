@@ -55,8 +55,8 @@ def plant(fault, folder):
     words = commands()[fault.file]
     at = words.index("-o")
     subprocess.run([*words[:at], *fault.flags, "-o", output, "-c", source], cwd=RELEASE, check=True)
-    schemata.archive(folder / "libxgrad.a", {fault.file: output})
-    schemata.link("xgrad_tool", folder / "libxgrad.a", folder / "xgrad")
+    schemata.archive(folder, {fault.file: output})
+    schemata.link("xgrad_tool", folder, folder / "xgrad")
     return folder / "xgrad"
 
 

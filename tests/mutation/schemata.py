@@ -117,29 +117,31 @@ def build_source(file, words, chosen):
     return None
 
 
-def archive(path, ours, *more):
-    """Makes the library of the objects of build/release, where `ours` does not name another one of a source, and of more objects."""
-    kept = [ours.get(file, RELEASE / output)
-            for file, output in objects().items() if output.split("/")[0] in ("autograd", "layers", "optim", "text", "data", "storage", "train")]
-    path.unlink(missing_ok=True)
-    subprocess.run(["ar", "qcT", path, *kept, *more], check=True)
+# The product's libraries and the folders of their sources.
+LIBRARIES = {"libxgrad.a": ("text", "data", "storage", "train"), "libxgrad_engine.a": ("autograd", "layers", "optim")}
 
 
-def link(target, library, program):
-    """Links what ninja calls `target` with another library."""
+def archive(folder, ours, *more):
+    """Makes the libraries of the objects of build/release, where `ours` does not name another one of a source, and of more objects."""
+    for library, folders in LIBRARIES.items():
+        (folder / library).unlink(missing_ok=True)
+        kept = [ours.get(file, RELEASE / output) for file, output in objects().items() if output.split("/")[0] in folders]
+        subprocess.run(["ar", "qcT", folder / library, *kept, *more], check=True)
+
+
+def link(target, folder, program):
+    """Links what ninja calls `target` with the libraries in a folder."""
     commands = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", target], capture_output=True, text=True, check=True)
     words = shlex.split(commands.stdout.strip().split("\n")[-1].split(" && ")[1])
     words[words.index("-o") + 1] = str(program)
-    ours = [word for word in words if word in ("libxgrad.a", "libxgrad_engine.a")]
-    words[words.index(ours[0])] = str(library)
-    words = [word for word in words if word not in ours]
-    subprocess.run([*words, "/usr/lib/x86_64-linux-gnu/libgtest.a"], cwd=RELEASE, check=True)
+    words = [str(folder / word) if word in LIBRARIES else word for word in words]
+    subprocess.run([*words, "/usr/lib/x86_64-linux-gnu/libgtest.a"], cwd=RELEASE, check=True)  # runtime.cpp needs it
 
 
 def forget_objects_of_other_headers():
     """A header may change what all objects have in common, such as the layout of a class."""
     digest = hashlib.sha256()
-    for folder in ("autograd", "layers", "optim", "text", "data", "storage", "train"):
+    for folder in sorted(sum(LIBRARIES.values(), ())):
         for path in sorted((ROOT / folder).rglob("*.hpp")):
             digest.update(path.read_bytes())
     stamp = OBJECTS / "headers"
@@ -172,7 +174,7 @@ def build(mutants, jobs):
     runtime = OBJECTS / "runtime.o"
     subprocess.run(["c++", "-std=c++20", "-O2", "-c", HERE / "runtime.cpp", "-o", runtime], check=True)
     ours = {file: OBJECTS / f"{file}.o" for file in by_file if file not in failed}
-    archive(BUILD / "libxgrad.a", ours, runtime)
+    archive(BUILD, ours, runtime)
     PROGRAMS.mkdir(exist_ok=True)
     relink(jobs)
     return dropped
@@ -182,7 +184,7 @@ def relink(jobs):
     """Links the programs again, after changes to tests alone."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         targets = {"xgrad_tool": "xgrad"} | {f"{name}_test": f"{name}_test" for name in TESTS}
-        list(pool.map(lambda item: link(item[0], BUILD / "libxgrad.a", PROGRAMS / item[1]), targets.items()))
+        list(pool.map(lambda item: link(item[0], BUILD, PROGRAMS / item[1]), targets.items()))
 
 
 __all__ = ["archive", "build", "link", "relink", "points"]
