@@ -1,7 +1,7 @@
 """Builds build/site: build.py BUILD, the folder of a build with the command and the stubs of the Python module.
 
-Pages keep the paths that they have in the tree, so that their links hold. reference.py adds what commands say, Doxygen the headers,
-`xgrad explain` the gallery, and MkDocs (mkdocs.yml) makes the site of all that.
+Each page keeps its path in the repository, so that links between pages stay valid. reference.py adds the reference of commands and keys,
+Doxygen that of the headers, and `xgrad explain` the gallery. MkDocs (mkdocs.yml) builds the site from all pages.
 """
 
 import json
@@ -18,9 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / "build/pages"
 COPIED = ["*.md", "docs/**", "examples/**", ":(glob)tests/*.txt", "LICENSE", "packages.txt", ":!docs/site/*", ":!docs/Doxyfile"]
 OURS = ["docs/site/index.md", "docs/site/site.css", "docs/site/iframe-worker.js"]
-# Pages of another name: MkDocs would take README.md for the first page, and shows no notebook.
+# Pages that are renamed: MkDocs would take README.md for the first page, and cannot show a notebook.
 RENAMED = {"README.md": "readme.md", "docs/python.ipynb": "docs/notebook.md"}
-# The configs of the gallery, and how they are trained for it: the first steps, in which most is learned.
+# The configs of the gallery, and the overrides for their training: only the first steps, in which the model learns most.
 GALLERY = {
     "reverse": ("train.steps=400", "train.save_every=20", "train.evaluate_every=20"),
     "sort": ("train.steps=450", "train.save_every=30", "train.evaluate_every=30"),
@@ -49,7 +49,7 @@ def copy_pages():
 
 
 def name_links():
-    """Gives a link the title of its page, where the tree has the name of the file."""
+    """Replaces the text of a link by the title of its page if the text is a file name."""
     texts = {page: page.read_text() for page in PAGES.rglob("*.md")}
     for page, text in texts.items():
         def titled(link, page=page):
@@ -59,14 +59,14 @@ def name_links():
 
 
 def notebook(cells):
-    """A notebook as Markdown, with what its cells have put out."""
+    """Converts a notebook to Markdown, with the outputs of its cells."""
     for cell in cells["cells"]:
         text = "".join(cell["source"])
         yield text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
         for output in cell.get("outputs", []):
             data = output.get("data") or {"text/plain": output["text"]}
             if "image/png" in data:
-                yield f"![what this cell draws](data:image/png;base64,{data['image/png'].strip()})"
+                yield f"![output of this cell](data:image/png;base64,{data['image/png'].strip()})"
             elif "text/html" in data:
                 yield "".join(data["text/html"]).replace(' border="1" class="dataframe"', "")
             else:
@@ -74,7 +74,7 @@ def notebook(cells):
 
 
 def doxygen():
-    """In the colours of the site. Before 1.9.5, Doxygen has only the light colours that the style sheet expects."""
+    """Runs Doxygen in the colours of the site: light ones, which the style sheet expects. Before 1.9.5, Doxygen has no others."""
     version = [int(part) for part in re.findall(r"\d+", run("doxygen", "--version", stdout=subprocess.PIPE, text=True).stdout)[:3]]
     settings = f"""
         OUTPUT_DIRECTORY = {PAGES}
@@ -89,7 +89,7 @@ def doxygen():
 
 
 def trained(xgrad, name, words):
-    """The run of a config: the reader's own in runs/, or one that is trained here once."""
+    """Returns a run of the config: the user's own in runs/, or else one in build/gallery, which is trained if it does not exist."""
     own, ours = ROOT / "runs" / name, ROOT / "build/gallery" / name
     found = next((one for one in (own, ours) if any(one.glob("checkpoints/step-*.h5"))), None)
     if found:
@@ -101,7 +101,7 @@ def trained(xgrad, name, words):
 
 
 def gallery(xgrad):
-    """Each page of `xgrad explain`, and the page that leads to them."""
+    """Writes the page of `xgrad explain` for each config, and the page with links to them."""
     text = (ROOT / "docs/site/gallery.md").read_text()
     (PAGES / "gallery").mkdir()
     for name, words in GALLERY.items():

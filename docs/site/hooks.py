@@ -1,15 +1,15 @@
-"""What MkDocs calls while it builds the site (mkdocs.yml)."""
+"""Functions that MkDocs calls while it builds the site (mkdocs.yml)."""
 
 import logging
 import re
 
 import mmdr
 
-log = logging.getLogger("mkdocs.hooks.site")  # its warnings end a strict build
+log = logging.getLogger("mkdocs.hooks.site")  # a warning of this logger fails a strict build
 
 
 def on_page_markdown(markdown, **_):
-    """Draws diagrams; Material for MkDocs would load a program for them from a network."""
+    """Draws diagrams. Material for MkDocs would load a program from the network to draw them."""
     return re.sub(r"(?ms)^```mermaid\n(.*?)^```$", lambda fence: f'<div class="diagram">{mmdr.render(fence[1]).svg()}</div>', markdown)
 
 

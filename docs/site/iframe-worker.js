@@ -1,5 +1,5 @@
-// A browser starts no Worker for a page that is a file, so the search then works in a hidden frame.
-// MkDocs' plugin `offline` takes a script of this name in place of one from a network.
+// A browser starts no Worker for a page that it reads from a file. The search then runs in a hidden
+// frame. MkDocs' plugin `offline` uses the script of this name instead of one from the network.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(address) {

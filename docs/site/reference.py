@@ -1,4 +1,4 @@
-"""The pages of reference, from what the command prints and the sources say: reference.py XGRAD FOLDER writes them into FOLDER."""
+"""Writes the reference pages from the output of the command and from the sources: reference.py XGRAD FOLDER."""
 
 import concurrent.futures
 import json
@@ -21,20 +21,20 @@ def fenced(text):
 
 
 def plain(text):
-    """Text of the command as Markdown, in which no character has a meaning, nor ends a cell of a table."""
+    """Escapes text of the command for a cell of a Markdown table."""
     return "".join(part if part.startswith("`") else re.sub(r"([\\*_<>\[\]|#])", r"\\\1", part) for part in re.split(r"(`[^`]*`)", text.strip()))
 
 
 def commands(xgrad):
     every = said(xgrad, "--help")
-    yield "# Commands\n\n`xgrad COMMAND --help` prints each of these. [commands.md](../docs/commands.md) explains them by example.\n"
+    yield "# Commands\n\n`xgrad COMMAND --help` prints each of these texts. [commands.md](../docs/commands.md) explains the commands by examples.\n"
     yield fenced(every)
     for name in re.findall(r"(?m)^  ([a-z][a-z-]*) {2,}\S", every):
         yield f"## {name}\n\n{fenced(said(xgrad, name, '--help'))}"
 
 
 def values(key):
-    """The values that a key may have, from its JSON Schema."""
+    """Describes the allowed values of a key, from its JSON Schema."""
     if "anyOf" in key:
         return "; ".join(values(one) for one in key["anyOf"])
     if key.get("type") == "array":
@@ -58,7 +58,7 @@ def table(keys):
 
 
 def sections(schema):
-    """(heading, keys) of each section and table of a config. The keys of a task are on the page of tasks."""
+    """Yields (heading, keys) for each section and table of a config. The keys of each task are on the page of tasks."""
     for name, section in schema["properties"].items():
         yield f"[{name}]", section["properties"]
         for key, of in section["properties"].items():
@@ -74,10 +74,10 @@ def keys(xgrad):
 
 
 def tasks(xgrad):
-    """What a task asks for comes from its own page; its keys come from the schema, which has their bounds."""
+    """Takes the description of a task from `xgrad tasks NAME`, and its keys from the schema, which has their bounds."""
     schema = json.loads(said(xgrad, "config", "--schema"))["properties"]["task"]
     own = {case["if"]["properties"]["name"]["const"]: case["then"]["properties"] for case in schema["allOf"]}
-    yield "# Tasks\n\n`xgrad tasks` lists them, and `xgrad tasks NAME --baselines` prints what is here about one.\n"
+    yield "# Tasks\n\n`xgrad tasks` lists all tasks, and `xgrad tasks NAME --baselines` prints the same text as this page about one.\n"
     with concurrent.futures.ThreadPoolExecutor() as pool:
         texts = dict(zip(own, pool.map(lambda name: said(xgrad, "tasks", name, "--baselines"), own)))
     for name, text in texts.items():
@@ -93,19 +93,19 @@ def tasks(xgrad):
 
 
 def thrown():
-    """(class, its base, what is said of it) of every exception of the library."""
+    """Yields (class, base class, comment) of every exception of the library."""
     for header in sorted(path for folder in ("autograd", "layers", "optim", "storage", "data", "train") for path in (ROOT / folder).rglob("*.hpp")):
         for about, name, base in re.findall(r"((?:^/// .*\n)+)^(?:struct|class) (\w+)(?: final)? : (?:public )?([\w:]+) {", header.read_text(), re.M):
             yield name, base, about.replace("///", "")
 
 
 def errors(xgrad):
-    """Exit codes are from the manual page, classes from the headers, and the code of a class from the source of the command."""
+    """Takes exit codes from the manual page, classes from the headers, and the code of a class from the source of the command."""
     status = said(xgrad, "man").split(".SH EXIT STATUS\n")[1].strip().rstrip(".")
     code_of = dict(re.findall(r"dynamic_cast<const ([\w:]+)\*>\(&error\)\) return (\d)", (ROOT / "cli/command_line.cpp").read_text())) | {"Error": "1"}
-    yield "# Exit codes and errors\n\nThe command ends with these codes, as the manual page says:\n\n| code | meaning |\n|---|---|"
+    yield "# Exit codes and errors\n\nThese are the exit codes of the command:\n\n| code | meaning |\n|---|---|"
     yield from (f"| {code} | {plain(meaning)} |" for code, meaning in (one.split(": ", 1) for one in status.split("; ")))
-    yield "\nThe library throws these classes, and the command ends with a code for each. In Python they have the same names.\n\n| class | thrown when | code |\n|---|---|---|"
+    yield "\nThe library throws these exceptions. If one ends the command, it has the exit code in the last column. The Python exceptions have the same names.\n\n| class | thrown when | code |\n|---|---|---|"
     rows = [(code_of.get(name) or code_of.get(base), name, about) for name, base, about in thrown()]
     for code, name, about in sorted(row for row in rows if row[0]):
         yield f"| `{name}` | {plain(' '.join(about.split()))} | {code} |"
