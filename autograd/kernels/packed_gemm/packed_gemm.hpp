@@ -48,7 +48,7 @@ struct Product {
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
-  constexpr std::size_t kShortest = 16;  // AMX fills up to 16 steps, each of two rows of B
+  constexpr std::size_t kShortest = 16;  // AMX takes at least 16 steps, each of two rows of B
   return (n + kWidest - 1) / kWidest * kWidest * (k < kShortest ? kShortest : k);
 }
 
@@ -68,8 +68,9 @@ struct Avx : Vectors<32> {};
 struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
-/// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
-/// addition rounds once, so the bits are those of Avx512, but it treats subnormal numbers as 0.
+/// products of a pair to a float, that of the upper halves first. Packing therefore swaps the two
+/// numbers of each pair. Each addition rounds once, so the bits are those of Avx512, except that
+/// subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
 /// and odd ones apart, before it adds them, and treats subnormal numbers as 0, so its bits differ
@@ -77,8 +78,8 @@ struct Avx512Bf16 : Vectors<64> {};
 /// cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
-/// The kernel of a class. For each class, one source instantiates it and is compiled for that
-/// class.
+/// The kernel of a class. For each class, one source file instantiates it; it is compiled with the
+/// flags of that class.
 template <class Isa, class T, class In = T>
 void packed_gemm(const Product<T, In>& product, void* scratch);
 template <>
