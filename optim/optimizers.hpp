@@ -151,7 +151,7 @@ class Optimizer {
  private:
   // Options and state of one parameter.
   struct Member {
-    std::size_t state;  // index in state_ of its first slot; the next ones follow every trainable_
+    std::size_t state;  // index of its first slot in state_; slot k is k * trainable_ later
     double weight_decay;
     double lr_scale;
     bool trains;
@@ -167,7 +167,7 @@ class Optimizer {
   // Reused in every step to avoid allocation.
   detail::FlatParameters flat_;
   std::vector<ParameterSpan<T>> wholes_;
-  std::vector<std::size_t> firsts_;  // of each whole, the first scalar that has state
+  std::vector<std::size_t> firsts_;  // for each of wholes_: its first element that has state
 };
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
