@@ -179,7 +179,7 @@ class NaiveBayes {
   std::vector<std::int32_t> guess(const Example& example, double smoothing) const;
 
  private:
-  std::size_t longest_, choices_;  // choices: slots per decision, of which one is right
+  std::size_t longest_, choices_;  // choices: slots per decision; one of them is right
   bool answers_;
   std::size_t rows_ = 0;
   // Counts of n-grams with slots: a slot is a class; for binary answers, 2k means "no" and 2k + 1

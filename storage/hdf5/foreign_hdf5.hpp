@@ -58,7 +58,8 @@ class Hdf5File {
 };
 
 struct NamedWork;
-/// The name of that process's work, and the work: pack() of the rows or description of a dataset.
+/// The name of the work in the confined process, and the function that does it. The function
+/// returns the rows or the description of a dataset, by pack().
 inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 

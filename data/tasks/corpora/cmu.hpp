@@ -25,7 +25,7 @@ struct Pronunciation {
 /// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them:
 /// 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A word's probability is
 /// the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to words with unknown
-/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones a
+/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones per
 /// unit).
 class Alignment {
  public:
