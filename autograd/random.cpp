@@ -174,12 +174,12 @@ namespace {
 // e mod 8 of block e / 8.
 constexpr std::size_t kElements = 8;
 
-// Consecutive rows of a dropout mask, whose blocks are numbered through.
+// Consecutive rows of a dropout mask. Their blocks have consecutive numbers, row after row.
 struct MaskRows {
   std::uint64_t key;
   std::uint32_t sample, head, token;
   std::uint32_t blocks;  // blocks per row
-  std::uint32_t first;   // index in the stream of a row's first block
+  std::uint32_t first;   // in every row: index of its first block in the stream
 };
 constexpr std::uint32_t kMostBlocks = 1 << 15;  // longer rows are drawn one at a time
 

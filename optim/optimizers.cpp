@@ -55,7 +55,8 @@ void check_groups(const std::vector<ParameterGroup>& groups,
   }
 }
 
-// A decaying mean would otherwise become subnormal, and arithmetic on subnormals is slow.
+// Replaces a subnormal number by 0. A decaying mean would become subnormal, and arithmetic on
+// subnormal numbers is slow.
 template <class T>
 T without_subnormals(T x) {
   return std::abs(x) < std::numeric_limits<T>::min() ? T(0) : x;

@@ -165,7 +165,7 @@ struct MaskedMax final : Op<T> {
       T* out = y->data() + n / tokens * width;
       std::size_t* place = places.data() + n / tokens * width;
       for (std::size_t j = 0; j < width; ++j) {
-        // This form finds and keeps NaN.
+        // With this condition, NaN replaces any number and then stays.
         if (place[j] != kNowhere && (in[j] <= out[j] || out[j] != out[j])) continue;
         out[j] = in[j];
         place[j] = n;
