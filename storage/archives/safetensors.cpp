@@ -42,7 +42,7 @@ struct Header {
   std::vector<Entry> entries;
 };
 
-/// Names appear in messages, and so on terminals.
+/// Refuses control characters, because names appear in messages, and messages on terminals.
 void check_name(const std::string& name) {
   const auto control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
   check<FormatError>(name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), control),
