@@ -367,8 +367,8 @@ void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& 
     }
     check<GradientError>(
         std::binary_search(captured.begin(), captured.end(), node, detail::Older()),
-        "recompute: in its second run the function used a ", node->name,
-        " from outside that it did not use in the first");
+        "recompute: in its second run the function used a Variable from outside ('", node->name,
+        "') that it did not use in the first");
   }
   walk(std::move(nodes), *y.node(), std::move(dy), first, /*retain_graph=*/false);
 }

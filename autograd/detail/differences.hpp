@@ -101,7 +101,7 @@ class Differences {
     const NoGrad no_grad;
     Tensor<T> y = f_().value();
     check_shape(y.shape() == u_.shape(), "check_gradients: f returns shape ", u_.shape(),
-                ", the reference function ", y.shape());
+                ", but the reference function returns shape ", y.shape());
     return y;
   }
 

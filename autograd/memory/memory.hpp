@@ -49,9 +49,9 @@ class OutOfMemory final : public std::bad_alloc {
  public:
   /// `bytes` is the size requested; `purpose` is a string literal, such as "a tensor".
   OutOfMemory(std::size_t bytes, const char* purpose) noexcept {
-    std::snprintf(text_, sizeof text_, "no room for %zu bytes, %s", bytes, purpose);
+    std::snprintf(text_, sizeof text_, "cannot allocate %zu bytes for %s", bytes, purpose);
   }
-  /// The message: "no room for N bytes, PURPOSE".
+  /// The message: "cannot allocate N bytes for PURPOSE".
   const char* what() const noexcept override { return text_; }
 
  private:

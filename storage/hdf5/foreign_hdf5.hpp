@@ -15,7 +15,7 @@
 namespace xgrad {
 
 /// The message for a file that does not start with kHdf5Signature or does not open.
-inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or damaged";
+inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or is damaged";
 
 /// Returns the size of the HDF5 file according to its superblock; other bytes may follow it. Reads
 /// only the superblock. Throws FormatError.
