@@ -93,7 +93,7 @@ class Grads {
   bool wants(std::size_t i) const;
   /// The shape of input i. Requires: wants(i).
   const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
-  /// Adds d, whose shape is that of input i or one that it broadcasts to.
+  /// Adds d. Its shape is that of input i, or one that input i was broadcast to.
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
@@ -186,7 +186,7 @@ struct Node {
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether any arrived
-  std::atomic<std::uint32_t> thread = 0;        ///< whose backward() adds to the leaf; 0: nobody's
+  std::atomic<std::uint32_t> thread = 0;        ///< that is adding to the leaf; 0: none
   const char* lost = nullptr;                   ///< why its graph is gone; null: it is there
 };
 

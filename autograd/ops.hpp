@@ -164,9 +164,9 @@ Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// Sennrich 2019.
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
-/// The formula of layer_norm with mean and variance of each feature over all unmasked rows.
-/// x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give zeros.
-/// Ioffe & Szegedy 2015.
+/// The formula of layer_norm, but with the mean and variance of each feature over all unmasked
+/// rows. x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give
+/// zeros. Ioffe & Szegedy 2015.
 template <class T>
 Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        const SharedMask& mask = nullptr, double eps = 1e-5);

@@ -189,10 +189,10 @@ struct TaskEntry {
   /// ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
-  /// The theory of encoders on this task: a label, a colon and the reason. The labels are
-  /// "solvable" (by one layer without positions), "needs positions", "needs depth" (several
+  /// The theory of encoders on this task: a label, a colon and the reason. The labels are:
+  /// "solvable" (one layer without positions is enough), "needs positions", "needs depth" (several
   /// layers), "needs positions and depth", "not learnable" (training does not find a solution for
-  /// all lengths) and "open" (no theorem is known).
+  /// all lengths), and "open" (no theorem is known).
   std::string theory = {};
   std::string source = {};  ///< the paper or data set that it comes from
   std::string best = {};    ///< the best possible score, or why it is unknown

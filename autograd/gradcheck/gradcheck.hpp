@@ -64,8 +64,8 @@ struct GradcheckOptions {
   /// Allowed relative error of a single entry. Applies to entries whose |numeric| is above 1e-3 of
   /// the leaf's largest one.
   double entry_tolerance = 1e-10;
-  /// Allowed error relative to the largest |numeric| of all leaves, for leaves whose true gradient
-  /// is zero.
+  /// Allowed error relative to the largest |numeric| of all leaves. It matters for leaves with a
+  /// true gradient of zero.
   double floor = 1e-14;
   /// First step of the differences, relative to max(1, |x|).
   double step = 1e-2;

@@ -66,8 +66,8 @@ template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc);
 
-/// gemm() in parallel over tiles of C. The bits are the same for any number of threads, and equal
-/// those of separate calls for parts of C.
+/// gemm() in parallel over tiles of C. The bits are the same for any number of threads. Separate
+/// calls for parts of C give the same bits, too.
 template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc);

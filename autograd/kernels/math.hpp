@@ -2,8 +2,8 @@
 //
 // For float, exp, tanh and erf are short polynomials without branches or calls, so that the
 // compiler vectorises loops over them. The other functions of float round the result of the
-// function of double. double, where accuracy matters more, uses portable_math.hpp. long double,
-// which only gradcheck uses, calls the C library.
+// function of double. Accuracy matters more for double, which uses portable_math.hpp. Functions of
+// long double, for gradcheck only, call the C library.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,6 @@
-// Synthetic tasks: tasks whose examples are generated, described by a few functions, and the inputs
-// that most of them share: random tokens, all equally likely, and random edges between them.
+// Synthetic tasks: tasks whose examples are generated. A few functions describe such a task. Also
+// draws the inputs that most of them use: random tokens, all equally likely, and random edges
+// between them.
 #pragma once
 
 #include <functional>
@@ -115,9 +116,9 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 /// Returns the right targets of an input.
 using Solve = std::function<Tokens(const Tokens& ids)>;
 
-/// A task with random tokens and a target per token, with as many classes as symbols: those of the
-/// option `symbols`, unless their number is given. Throws ConfigError when there are too few inputs
-/// for three disjoint splits.
+/// A task with random tokens and a target per token. There are `symbols` symbols and as many
+/// classes; if `symbols` is 0, the option `symbols` gives their number. Throws ConfigError when
+/// there are too few inputs for three disjoint splits.
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
 /// A task with tokens 0 and 1 and one target per sequence, "no" or "yes". Throws as
 /// uniform_tokens().

@@ -58,9 +58,9 @@ struct Answer {
 /// Returns the labels of `count` tokens: words of a text, a list of words, or whole numbers.
 std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count);
 
-/// Returns the answers in a field. A text or list of words, each of which occurs once, names the
-/// answers that are yes; others are not returned. Numbers are 1 (yes) or 0 (no), one per answer;
-/// those answers are named 0, 1, 2 and so on.
+/// Returns the answers in a field. A text or list of words names the answers that are yes, each
+/// once; other answers are not returned. Numbers are 1 (yes) or 0 (no), one per answer; those
+/// answers are named 0, 1, 2 and so on.
 std::vector<Answer> field_answers(const std::string& place, const Field& field);
 
 /// Returns the numbers of a field, or of its text, separated by white space: one per token, at

@@ -80,7 +80,7 @@ struct Hypothesis {
 /// Returns the best outputs of a beam search, best first: at most K, at least 1. Requires: one row.
 ///
 /// The beam starts with the empty output. In each step, every output that has not ended is replaced
-/// by its continuations, one for each class. Of all outputs, those K stay that have the largest
+/// by its continuations, one for each class. The beam keeps the K outputs with the largest
 ///
 ///     log P(classes | input) / (number of classes)^A
 ///

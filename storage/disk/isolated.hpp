@@ -31,9 +31,9 @@ struct Isolated {
 /// file. The child can compute and allocate memory; opening a file fails, and any other system call
 /// kills it.
 ///
-/// On failure, the text is the message of what `work` throws, says that it needs more than
-/// limits.memory, or says whether the file is at fault: "is damaged or malicious" if the work
-/// crashed or made a forbidden call, "could not be read" if it took too long or was killed.
+/// On failure, the text is the message of the exception of `work`, or says that the work needs more
+/// than limits.memory. If the work crashed or made a forbidden call, the text blames the file: "is
+/// damaged or malicious". If it took too long or was killed, the text is "could not be read".
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.

@@ -5,8 +5,8 @@
 // and its digest protects against damage only. libhdf5 1.10 crashes on some malicious files,
 // follows links into other files and allocates as much memory as a header claims to need.
 // Checkpoints use a small, old and fixed part of the format, which all known readers can open
-// (docs/checkpoint-format.md). Terms in the comments are those of the HDF5 File Format
-// Specification, version 3.0.
+// (docs/checkpoint-format.md). The comments use the terms of the HDF5 File Format Specification,
+// version 3.0.
 #pragma once
 
 #include <cstdint>

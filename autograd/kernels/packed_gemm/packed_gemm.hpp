@@ -1,10 +1,13 @@
 // Matrix products by packed kernels, one for each class of processors. Not installed.
 //
-// C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed to stay in the L2
-// cache, and tiles of C that fit the registers are computed from it, down the rows of A. Each block
-// of k adds a chain of multiply-adds, in the order of k, to an element of C; they are fused if the
-// class has the instruction. The blocks of k depend on k alone, so the bits of C do not depend on
-// how its rows and columns are cut, unlike those of a BLAS.
+// C is computed in blocks (Goto and van de Geijn 2008). A block of B is packed, so that it stays in
+// the L2 cache. Then tiles of C that fit the registers are computed from this block and successive
+// rows of A.
+//
+// For each block of k, an element of C gets the sum of a chain of multiply-adds, in the order of k.
+// They are fused if the class has the instruction. The way in which k is cut into blocks depends on
+// k alone. So the bits of C do not depend on how its rows and columns are cut, as they do in a
+// BLAS.
 #pragma once
 
 #include <cstddef>
@@ -72,10 +75,10 @@ struct Avx512 : Vectors<64> {};
 /// numbers of each pair. Each addition rounds once, so the bits are those of Avx512, except that
 /// subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
-/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
-/// and odd ones apart, before it adds them, and treats subnormal numbers as 0, so its bits differ
-/// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
-/// cpu() has returned Cpu::amx.
+/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
+/// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its
+/// bits differ from those of the other kernels. Requires: the system lets the process use AMX, as
+/// it does when cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
 /// The kernel of a class. For each class, one source file instantiates it; it is compiled with the

@@ -128,8 +128,8 @@ struct Step {
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
-/// A place in a matrix whose rows are the terms of the sums: the elements of a step lie one below
-/// the other. `terms` rows are left from here on.
+/// A place in a matrix whose rows are the terms of the sums. The elements of a step lie one below
+/// the other. `terms` is the number of rows from here on.
 template <class In>
 struct RowCursor {
   const In* first;
@@ -169,8 +169,8 @@ Words<Isa> words_of(const Bf16* from) {
   return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
 }
 
-/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
-/// are not templates on the instruction set, would be merged with those of other sets.
+/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions are not
+/// templates on the instruction set: the linker would merge their versions.
 template <class Isa>
 struct Source<Isa, float, Bf16> {
   static constexpr std::size_t kTerms = 1;

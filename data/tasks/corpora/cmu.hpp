@@ -8,9 +8,9 @@
 
 namespace xgrad {
 
-/// Returns the word without endings of inflection and common derivation, with a doubled consonant
-/// made single and a final e or y removed: "abandon" for abandon, abandons, abandoned, abandoning,
-/// abandonment.
+/// Returns the stem of a word: removes endings of inflection and common derivation, makes a doubled
+/// consonant single, and removes a final e or y. The stem of abandon, abandons, abandoned,
+/// abandoning and abandonment is "abandon".
 ///
 /// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
 /// separate forms of one. Requires: lower-case letters.
