@@ -28,8 +28,8 @@ std::array<std::uint64_t, 2> halves(std::uint64_t key, std::uint64_t index, std:
   return {join(c[1][0], c[0][0]), join(c[3][0], c[2][0])};
 }
 
-// The last word of a counter is the kind of number drawn, so that kinds share no numbers, and no
-// child's key equals a number drawn from its parent.
+// The last word of a counter is the kind of draw. So different kinds share no random bits, and no
+// key of a child stream is equal to a number drawn from its parent.
 constexpr std::uint32_t kUniform = 0, kBelow = 1, kNormal = 2, kForkTag = 0xF0F0F0F0u;
 
 // 53 bits, [0, 1).

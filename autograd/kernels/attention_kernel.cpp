@@ -46,8 +46,8 @@ class Kernel {
                    [&](const Block& at, const Scratch& scratch) { forward_block(at, y, scratch); });
   }
 
-  // For one head, with P = softmax(S), S = scale Q K^T + bias, dropout factors F and Y = (F P) V;
-  // products with F, and P (...), are elementwise:
+  // For one head: S = scale Q K^T + bias, P = softmax(S) and Y = (F P) V, with dropout factors F.
+  // Products with F, and P (...), are elementwise. Then
   //   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
   //   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q,  dbias = dS.
   // P is recomputed from S and the normalisers. Fully masked rows have gradient 0.
@@ -176,8 +176,8 @@ class Kernel {
     });
   }
 
-  // Replaces keys or values by a copy in which the rows of each head are contiguous, if several
-  // blocks of queries read them: rows that lie far apart compete for the same cache sets.
+  // If several blocks of queries read the keys or values, replaces them by a copy in which the rows
+  // of each head are contiguous. Rows that lie far apart would compete for the same cache sets.
   void pack_heads(InputTokens<T>& x) {
     if (p_.queries <= block_rows_) return;
     const Shape shape{p_.batch, heads_, p_.keys, x.width};

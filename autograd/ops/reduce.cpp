@@ -1,7 +1,8 @@
 // Sums, means and maxima of all elements, along an axis, or over the tokens that a mask keeps.
 //
-// Long sums run in blocks of fixed size, whose results are summed in the same way. So the bits
-// depend on the shape alone, and the rounding error grows with the number of levels, not elements.
+// Long sums run in blocks of fixed size. The sums of the blocks are summed in the same way. So the
+// bits depend on the shape alone, and the rounding error grows with the number of levels, not
+// elements.
 
 #include <limits>
 #include <vector>

@@ -39,7 +39,7 @@ static std::vector<TaskEntry>& table() {
   return entries;
 }
 
-// The first task whose name does not come before this one.
+// The first task whose name does not come before `name` in alphabetical order.
 static auto place_of(const std::string& name) {
   return std::ranges::lower_bound(table(), name, {}, &TaskEntry::name);
 }

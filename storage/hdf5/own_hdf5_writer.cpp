@@ -79,7 +79,7 @@ constexpr H5FD_file_image_callbacks_t kOurs = {
     [](void*) -> herr_t { return 0; },
     nullptr};
 
-// Creates a file whose bytes are in `image`, about as many as given.
+// Creates a file whose bytes are in `image`. It will have about `bytes` bytes.
 Hdf5Handle create_image(std::size_t bytes, std::string& image) {
   need_memory();
   image.reserve(bytes + (1 << 17));  // with room for what a caller appends

@@ -11,7 +11,7 @@ namespace {
 struct Sizes {
   std::size_t dimension, pairs;
   double noise;  // standard deviation
-  // Numbers in a token: those of x, and y.
+  // Numbers in a token: x and y.
   std::size_t features() const { return dimension + 1; }
 };
 
@@ -37,9 +37,9 @@ Example draw_prompt(const Rng& rng, const Sizes& sizes) {
   return example;
 }
 
-// The expected squared errors of the best guesses of all y, each from the pairs before it. The best
-// guess is that of ridge regression with lambda = noise^2, because w is normal given these pairs.
-// Its covariance P is I at first. Recursive least squares updates it with each pair (x, y):
+// The expected squared errors of the best guesses of all y, each from the pairs before it. Given
+// these pairs, w is normal, so ridge regression with lambda = noise^2 gives the best guess. The
+// covariance P of w is I at first. Recursive least squares updates it with each pair (x, y):
 //
 //     E[(y - guess)^2] = x^T P x + noise^2,    P <- P - P x (P x)^T / (x^T P x + noise^2)
 Synthetic::Best least_squares(const std::vector<float>& features, const Sizes& sizes) {

@@ -6,7 +6,7 @@ namespace xgrad {
 
 namespace {
 
-// The signals of a task: sequences of frames, each of which is one vector.
+// The signals of a task. A signal is a sequence of frames; each frame is one vector.
 struct Signals {
   explicit Signals(const Options& options)
       : processes(resonators(get_size(options, "processes"), get_double(options, "radius"))),
@@ -29,8 +29,9 @@ struct Signals {
             signal(processes[process], rng / "signal", frame * lengths.draw(rng) + more)};
   }
 
-  // E[(y - E[y])^2] of the value y after the signal: the noise of the process, plus the uncertainty
-  // about which process it is: sum_k p_k (sigma_k^2 + (m_k - m)^2) with m = sum_k p_k m_k.
+  // The variance of the value y after the signal: sum_k p_k (sigma_k^2 + (m_k - m)^2) with m =
+  // sum_k p_k m_k. The first term is the noise of the process, the second the uncertainty about
+  // which process it is.
   double least_square(const std::vector<float>& x) const {
     const std::vector<double> p = posterior(processes, x);
     const double x1 = x.back(), x2 = x.size() > 1 ? x[x.size() - 2] : 0;
