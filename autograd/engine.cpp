@@ -65,8 +65,8 @@ using Nodes = std::vector<std::shared_ptr<Node<T>>>;
 template <class T>
 using Claimed = detail::ClaimedLeaves<T>;
 
-// Calls f for the inputs of a node that do not have this mark yet, and marks them. Claims a leaf
-// before that.
+// Calls f for the inputs of a node that do not have this mark yet, and marks them. Claims every
+// input that is a leaf first.
 template <class T, class F>
 void for_each_input(const Node<T>& node, std::uint64_t mark, Claimed<T>& claimed, const F& f) {
   for (const auto* inputs : {&node.inputs, &node.captured}) {
@@ -80,7 +80,8 @@ void for_each_input(const Node<T>& node, std::uint64_t mark, Claimed<T>& claimed
   }
 }
 
-// The nodes that `root` depends on, oldest first. Does not look behind nodes older than `first`.
+// The nodes that `root` depends on, oldest first. Does not visit the inputs of nodes older than
+// `first`.
 template <class T>
 Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first, Claimed<T>& claimed) {
   const std::uint64_t mark = next_id++;
@@ -96,7 +97,8 @@ Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first, Cl
   return nodes;
 }
 
-// A leaf, and the oldest node that reads it, whose step completes the leaf's gradient.
+// A leaf, and the oldest node that reads it. The backward of this node completes the leaf's
+// gradient.
 template <class T>
 struct LastUse {
   std::uint64_t node;
@@ -116,7 +118,8 @@ std::vector<LastUse<T>> last_uses(const Nodes<T>& nodes, Claimed<T>& claimed) {
   return uses;
 }
 
-// Throws GradientError if the node has lost its graph or a value that its backward needs changed.
+// Throws GradientError if the node has lost its graph, or if a value that its backward needs has
+// changed.
 template <class T>
 void check_whole(const Node<T>& node) {
   check<GradientError>(!node.lost, "backward: the graph of '", node.name, "' ", node.lost);
@@ -310,12 +313,13 @@ static void step_back(Node<T>& node, bool retain_graph) {
 }
 
 // Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
-// keep theirs. Reports those of `uses` to OnGradient.
+// keep theirs. Reports the leaves of `uses` to OnGradient.
 template <class T>
 static void walk(Nodes<T> nodes, Node<T>& root, Tensor<T> dy, std::uint64_t first,
                  bool retain_graph, std::vector<LastUse<T>> uses = {}) {
   const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
-  // Ends of the walk without a gradient come first and stay in `nodes`, for the catch block.
+  // Leaves and older nodes that have no gradient yet come first. They stay in `nodes`, so that the
+  // catch block can clear their gradients.
   const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
   const auto walked = std::stable_partition(nodes.begin(), nodes.end(), waits);
   const auto waiting = std::size_t(walked - nodes.begin());
@@ -353,7 +357,7 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
 template <class T>
 void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                              std::uint64_t first) {
-  Claimed<T> claimed;  // the outer backward() has those that `recompute` lists
+  Claimed<T> claimed;  // the outer backward() has claimed the leaves that `recompute` lists
   Nodes<T> nodes = reachable(y.node(), first, claimed);
   const auto& captured = recompute.captured;
   for (const auto& node : nodes) {
@@ -363,8 +367,8 @@ void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& 
     }
     check<GradientError>(
         std::binary_search(captured.begin(), captured.end(), node, detail::Older()),
-        "recompute: in its second run the function used a ", node->name,
-        " from outside that it did not use in the first");
+        "recompute: in its second run the function used a Variable from outside ('", node->name,
+        "') that it did not use in the first");
   }
   walk(std::move(nodes), *y.node(), std::move(dy), first, /*retain_graph=*/false);
 }

@@ -12,10 +12,11 @@ namespace xgrad {
 
 /// A tensor as an observer sees it.
 struct Operand {
-  /// Variable::shared_value().get(), or in backward the Tensor that accumulates the gradient; null:
-  /// left out, or no gradient has arrived.
+  /// Identifies the tensor. In forward it is Variable::shared_value().get(), null if the input was
+  /// left out. In backward it is the Tensor that accumulates the gradient, null if none has
+  /// arrived.
   const void* value = nullptr;
-  Shape shape = {};       ///< shape of the tensor; in backward () where no gradient is wanted
+  Shape shape = {};       ///< its shape; () in backward if no gradient is wanted
   bool gradient = false;  ///< whether its gradient is wanted
 };
 
@@ -33,8 +34,8 @@ struct OpCall {
   std::shared_ptr<const void> owner = {};
 };
 
-/// Callbacks before and after each call on a thread. A region may contain other calls, and so may
-/// the backward of a recompute(), which runs its function again; other calls do not overlap.
+/// Callbacks before and after each call on a thread. A region may contain other calls. So may the
+/// backward of a recompute(), which runs its function again. Other calls contain none.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
@@ -46,8 +47,8 @@ class OpObserver {
   virtual void end(const OpCall& call) = 0;
 };
 
-/// While one lives, its observer is called for every op on this thread. Without one, an op costs
-/// one extra null check.
+/// While a ScopedObserver lives, its observer is called for every op on this thread. Without an
+/// observer, an op costs one extra null check.
 class ScopedObserver : detail::Scoped<OpObserver*> {
  public:
   /// Replaces this thread's observer until destruction.

@@ -30,7 +30,7 @@ Value<T> make_value(const Shape& shape) {
   return std::make_shared<Versioned<T>>(empty<T>(shape));
 }
 
-/// A result from a tensor, or from an xtensor expression, which this evaluates.
+/// Makes a result of a tensor. Evaluates an xtensor expression first.
 template <class T>
 Value<T> as_value(Tensor<T> result) {
   return std::make_shared<Versioned<T>>(std::move(result));
@@ -42,7 +42,7 @@ struct Unchanged {
   /// Notes the value's present version and shape.
   explicit Unchanged(const Value<T>& value)
       : value(value), version(value->version), shape(value->shape()) {}
-  /// Whether the value still has both; true when the value no longer exists.
+  /// Whether version and shape are still the same; true if the value no longer exists.
   bool holds() const {
     const auto now = value.lock();
     return !now || (now->version == version && detail::has_shape<T>(*now, shape));
@@ -57,7 +57,8 @@ struct Unchanged {
 template <class T>
 class Inputs {
  public:
-  /// In the order of apply(). save() appends to `saved`, which is null if the op is not recorded.
+  /// The inputs, in the order of apply(). save() appends to `saved`, which is null if the op is not
+  /// recorded.
   Inputs(const Variable<T>* begin, std::size_t size, std::vector<Unchanged<T>>* saved = nullptr)
       : begin_(begin), size_(size), saved_(saved) {}
 
@@ -67,8 +68,8 @@ class Inputs {
   bool has(std::size_t i) const { return begin_[i].defined(); }
   /// The value of input i. Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
-  /// Whether a backward() will compute the gradient of input i. Ask before save() of an input that
-  /// only this gradient reads.
+  /// Whether a backward() will compute the gradient of input i. If only this gradient needs some
+  /// input, save() that input only if wants(i).
   bool wants(std::size_t i) const { return saved_ && begin_[i].requires_grad(); }
   /// Keeps input i for backward; null if it is absent. backward() throws GradientError if
   /// mutable_value() has changed it in between.
@@ -92,16 +93,17 @@ class Grads {
   bool wants(std::size_t i) const;
   /// The shape of input i. Requires: wants(i).
   const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
-  /// Adds d, whose shape is that of input i or one that it broadcasts to.
+  /// Adds d. Its shape is that of input i, or one that input i was broadcast to.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The memory of a gradient, in the shape of its input and row-major order. It holds garbage if
-  /// no gradient has arrived yet. Write or add to every element once, by one of these functions.
+  /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
+  /// gradient has arrived. Pass every element once to one of these functions: they tell whether to
+  /// write or to add.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
     Target() = default;
-    /// For the engine. `fresh`: holds garbage.
+    /// For the engine. `fresh`: the memory is uninitialised.
     Target(T* data, bool fresh) : data_(data), fresh_(fresh) {}
     /// Whether there is memory.
     explicit operator bool() const { return data_ != nullptr; }
@@ -133,7 +135,7 @@ class Grads {
   /// Requires: wants(i).
   Target target(std::size_t i);
 
-  /// For the engine: the node whose inputs these are.
+  /// For the engine: the node whose inputs get the gradients.
   const Node<T>& node() const { return node_; }
 
  private:
@@ -145,10 +147,10 @@ template <class T>
 class Op {
  public:
   virtual ~Op() = default;
-  /// The op's name, a string literal: that of its function in ops.hpp.
+  /// The name of the op's function in ops.hpp, a string literal.
   virtual const char* name() const = 0;
   /// The names of the inputs for messages, in the order of apply(), separated by spaces. "?" after
-  /// a name marks an optional input, "[]" a name that stands for all remaining inputs.
+  /// a name marks an optional input. A name with "[]" stands for all remaining inputs.
   virtual const char* arguments() const { return ""; }
   /// Checks the inputs (ShapeError), computes the result, keeps what backward needs.
   virtual Value<T> forward(const Inputs<T>& x) = 0;
@@ -164,7 +166,7 @@ struct Node {
   Node(const char* name, const Shape& shape);
   ~Node();  // frees a chain of any length without recursion
 
-  /// Throws ShapeError if this is a leaf and `value`, its value, has changed its shape.
+  /// Throws ShapeError if this is a leaf and the shape of its value, `value`, has changed.
   void check_value(const Tensor<T>& value) const {
     if (!op && !lost) detail::check_unchanged("the value of a leaf", value, shape);
   }
@@ -175,29 +177,30 @@ struct Node {
   }
 
   std::uint64_t id;           ///< grows in the order of creation: inputs have smaller ids
-  std::uint64_t mark = 0;     ///< number of the last search that reached the node
+  std::uint64_t mark = 0;     ///< number of the last traversal that visited it
   const char* name;           ///< the op's name; "leaf" for a leaf
   Shape shape;                ///< the result's shape
   std::unique_ptr<Op<T>> op;  ///< null for a leaf
   std::vector<std::shared_ptr<Node>> inputs;    ///< null where no gradient is wanted
-  std::vector<std::shared_ptr<Node>> captured;  ///< nodes that a recompute() reads beside its input
+  std::vector<std::shared_ptr<Node>> captured;  ///< read by a recompute() besides its input
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether any arrived
-  std::atomic<std::uint32_t> thread = 0;  ///< of a leaf: whose backward() adds to it; 0: none's
-  const char* lost = nullptr;             ///< why its graph is gone; null: it is not
+  std::atomic<std::uint32_t> thread = 0;        ///< that is adding to the leaf; 0: none
+  const char* lost = nullptr;                   ///< why its graph is gone; null: it is there
 };
 
-/// While one lives, backward() on this thread calls it for each leaf of its graph, right after the
-/// last op that adds to the leaf's gradient. The order depends on the order in which the ops and
-/// leaves were made. It may read and change the gradients of leaves that it was called for.
+/// While an OnGradient lives, backward() on this thread calls its function for each leaf of the
+/// graph, as soon as the leaf's gradient is complete. The order depends on the order in which the
+/// ops and leaves were made. The function may read and change the gradients of leaves that it was
+/// already called for.
 template <class T>
 class OnGradient {
  public:
   /// The callback gets Variable::node() of a leaf.
   using Function = std::function<void(const Node<T>& leaf)>;
 
-  /// Starts calling, until destruction.
+  /// Calls `function` from now on, until destruction.
   explicit OnGradient(Function function);
   /// The function of this thread; null if there is none.
   static const Function* current();
@@ -214,7 +217,8 @@ void check_left_out(const char* op, std::string_view arguments, std::size_t i);
 
 }  // namespace detail
 
-/// Throws a ShapeError that names the op and the argument if x has no value. apply() checks inputs.
+/// Throws a ShapeError that names the op and the argument if x has no value. apply() does this for
+/// its inputs.
 template <class T>
 void check_defined(const char* op, std::string_view argument, const Variable<T>& x) {
   if (!x.defined()) detail::check_left_out(op, argument, 0);

@@ -2,7 +2,8 @@
 // lists the tests that compare formulas with worked examples.
 //
 // Every op throws ShapeError, with a message that starts with the op's name, when shapes do not fit
-// or a required argument has no value. B batch, N tokens, D width, H heads, V vocabulary.
+// or a required argument has no value. Letters in shapes: B batch size, N tokens, D width, H heads,
+// V vocabulary size.
 #pragma once
 
 #include <concepts>
@@ -28,7 +29,8 @@ Variable<T> sub(const Variable<T>& a, const Variable<T>& b);
 /// a b, elementwise
 template <class T>
 Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
-/// a / b. As in floating point, x / 0 is infinite and 0 / 0 is NaN, and so are the gradients.
+/// a / b. As in floating point, x / 0 is infinite and 0 / 0 is NaN. The gradients there are
+/// infinite or NaN too.
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
 /// a^b; NaN where a < 0 and b is not an integer. The derivative by a is 0 where b = 0, and infinite
@@ -44,9 +46,10 @@ template <class T>
 Variable<T> where(const Mask& condition, const Variable<T>& x, const Variable<T>& y);
 }  // namespace detail
 
-/// where(condition, x, y): x where the condition is not 0, else y; all three broadcast. Elements
-/// not taken get the gradient 0. The op that made them may turn it into 0 * inf = NaN, as log() at
-/// 0 does: clamp() its input. `where` is an object, not a function, so that the compiler does not
+/// where(condition, x, y): x where the condition is not 0, else y; all three broadcast. An element
+/// that is not taken gets the gradient 0. But if the op that computed the element has an infinite
+/// derivative, as log() has at 0, its backward makes 0 * inf = NaN of it. To avoid that, clamp()
+/// the input of that op. `where` is an object, not a function, so that the compiler does not
 /// consider xtensor's function of the same name.
 inline constexpr auto where = []<class T>(const Mask& condition, const Variable<T>& x,
                                           const Variable<T>& y) {
@@ -106,7 +109,7 @@ Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t ind
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);
 
-// Reductions. The concept keeps xtensor's own calls of sum<void>(tensor) from considering them.
+// Reductions. std::floating_point excludes them from xtensor's own calls of sum<void>(tensor).
 
 /// Sum of all elements, shape ().
 template <std::floating_point T>
@@ -124,8 +127,8 @@ Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis);
 /// = all -> (B, D).
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask);
-/// The maximum over the tokens that the mask keeps, the first of equal ones; 0 if it keeps none. x
-/// (B, N, D), mask (B, N) or null = all -> (B, D).
+/// The maximum of each feature over the tokens that the mask keeps; 0 if it keeps none. Of equal
+/// maxima, the first gets the gradient. x (B, N, D), mask (B, N) or null = all -> (B, D).
 template <class T>
 Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask = nullptr);
 
@@ -145,24 +148,25 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variab
 /// exp(x_i) / sum_j exp(x_j), computed with the maximum subtracted; a row of -inf gives zeros
 template <class T>
 Variable<T> softmax(const Variable<T>& x);
-/// max(x_i - tau, 0) with the tau that makes the sum 1, which is the projection of x onto the
-/// probability simplex; a row of -inf gives zeros. Martins & Astudillo 2016.
+/// max(x_i - tau, 0) with the tau that makes the sum 1. This is the projection of x onto the
+/// probability simplex. A row of -inf gives zeros. Martins & Astudillo 2016.
 template <class T>
 Variable<T> sparsemax(const Variable<T>& x);
 /// log softmax(x)
 template <class T>
 Variable<T> log_softmax(const Variable<T>& x);
-/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D).
-/// Ba et al. 2016.
+/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; gamma = weight (D), beta =
+/// bias (D). Ba et al. 2016.
 template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        double eps = 1e-5);
-/// gamma x / sqrt(mean(x^2) + eps); weight (D). A row of zeros gives zeros. Zhang & Sennrich 2019.
+/// gamma x / sqrt(mean(x^2) + eps); gamma = weight (D). A row of zeros gives zeros. Zhang &
+/// Sennrich 2019.
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
-/// The formula of layer_norm with mean and variance of each feature over all unmasked rows.
-/// x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give zeros.
-/// Ioffe & Szegedy 2015.
+/// The formula of layer_norm, but with the mean and variance of each feature over all unmasked
+/// rows. x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give
+/// zeros. Ioffe & Szegedy 2015.
 template <class T>
 Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        const SharedMask& mask = nullptr, double eps = 1e-5);
@@ -175,10 +179,10 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// absent: without a stream of random numbers, every step would drop the same elements.
 struct DropoutOptions {
   double p = 0;  ///< probability of a 0, in [0, 1)
-  /// The stream of random numbers. Its path names the place in the model and the step, so that each
-  /// has its own mask. Draw nothing else from it; dropout_factors() says why.
+  /// The stream of random numbers. Give each layer and each step a stream of its own, and with it a
+  /// mask of its own. Draw nothing else from it; dropout_factors() says why.
   std::optional<Rng> rng = std::nullopt;
-  std::uint32_t first_sample = 0;  ///< index of x's first sample in the logical batch
+  std::uint32_t first_sample = 0;  ///< index of x's first sample in the step's whole batch
 };
 /// x times the dropout factors; x itself when p is 0
 template <class T>
@@ -199,31 +203,31 @@ Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
 /// up.
 template <class T>
 Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
-/// The elements of x at `indices`, in [0, extent), along an axis. The axes of `indices` replace it,
-/// as in NumPy's take(). Gradients of equal indices add up.
+/// The elements of x at `indices`, in [0, extent), along an axis. The axes of `indices` replace
+/// that axis, as in NumPy's take(). Gradients of equal indices add up.
 template <class T>
 Variable<T> take(const Variable<T>& x, std::ptrdiff_t axis, const Ids& indices);
-/// The index of the largest element along an axis, which is removed: the first of equal ones. As in
-/// NumPy, NaN counts as larger than any number. Not an op: it has no derivative. Throws ShapeError
-/// when the axis has no elements.
+/// The index of the largest element along an axis, which is removed; of equal elements, the first.
+/// As in NumPy, NaN counts as larger than any number. Not an op: it has no derivative. Throws
+/// ShapeError when the axis has no elements.
 template <class T>
 Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis);
 
 // Positions.
 
-/// Rotates feature pairs (2i, 2i+1) of each head at position n by n base^(-2i/head_dim), so that
-/// q.k depends on distances alone. The first `heads` heads of x (B, N, W), of `head_dim` features
-/// each (even), are rotated; the rest is copied. The first token has the position `first`. Su et
-/// al. 2021.
+/// Rotates feature pair (2i, 2i+1) of each head at position n by the angle n base^(-2i/head_dim).
+/// The product q.k then depends on the distance of the two positions, not on the positions
+/// themselves. Rotates the first `heads` heads of x (B, N, W), each of `head_dim` features (even),
+/// and copies the rest. The first token has the position `first`. Su et al. 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000, std::size_t first = 0);
 
 // Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
-// on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of
-// the feature axis. Works on blocks of query rows and recomputes them in backward, so
-// memory is linear in N unless a bias wants a gradient. A row whose keys are all hidden gives 0,
-// with gradient 0.
+// on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of the feature axis. The
+// ops compute blocks of queries, and backward computes the scores again, so memory is linear in N
+// unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and the
+// gradient 0.
 
 /// The keys of a batch that its queries may attend to.
 struct AttentionMasks {
@@ -244,7 +248,8 @@ struct AttentionOptions {
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                       const AttentionOptions& options, const Variable<T>& bias = {});
-/// attention() of q, k and v side by side in one (B, N, 3 H d), as a packed projection gives them.
+/// attention() of q, k and v that lie side by side in one tensor (B, N, 3 H d), as the result of
+/// one linear layer for all three.
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& options,
                            const Variable<T>& bias = {});
@@ -278,7 +283,8 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;
   std::vector<double> class_weights = {};  ///< (V), at least 0; empty: all 1
   /// Divisor of the sum of losses, at least 0. Default: the sum of class weights over the targets
-  /// that count. For a micro-batch, pass this sum over the whole logical batch.
+  /// that count. With gradient accumulation, pass for each micro-batch the sum over all
+  /// micro-batches of the step.
   std::optional<double> normalizer = std::nullopt;
 };
 /// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts; otherwise

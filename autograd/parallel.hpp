@@ -10,18 +10,18 @@
 namespace xgrad {
 
 /// The number of threads that parallel loops may use. Default: the number of cores that the process
-/// may run on. Lower if the system does not let the process start as many.
+/// may run on. It is lower if the system refuses to start so many threads.
 int threads();
 
 /// Sets the number of threads. Results have the same bits for any number.
 void set_threads(int count);
 
-/// Why threads() is less than requested, as "1 thread in place of 2 (Resource temporarily
-/// unavailable)"; empty if it is not less, or if nothing has needed threads yet.
+/// Why threads() is less than requested, for example "1 thread in place of 2 (Resource temporarily
+/// unavailable)". Empty if it is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
-/// While it lives, parallel loops of this thread run on this thread alone. Those of others are
-/// unchanged.
+/// While a SerialScope lives, parallel loops of this thread run on this thread alone. The loops of
+/// other threads are not affected.
 class SerialScope : detail::Scoped<bool> {
  public:
   SerialScope();

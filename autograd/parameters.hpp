@@ -22,7 +22,7 @@ template <class T>
 struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
-  WeightDecay weight_decay = WeightDecay::on;  ///< default; a ParameterGroup can override it
+  WeightDecay weight_decay = WeightDecay::on;  ///< a ParameterGroup can override it
   Shape shape = variable.shape();              ///< the shape that the model made it with
 
   /// Its value. Throws ShapeError if an assignment to mutable_value() gave it another shape.
@@ -39,7 +39,7 @@ using Initializer =
 template <class T>
 class Scope;
 
-/// Chooses the initializer of a parameter: its own one, or another.
+/// Chooses the initializer of a parameter: `own`, the layer's default, or another.
 using InitRule = std::function<Initializer(const std::string& name, WeightDecay weight_decay,
                                            const Initializer& own)>;
 
@@ -93,10 +93,11 @@ class Parameters {
   std::vector<Parameter<T>> list_;
 };
 
-/// Lets linear() and linear_gelu() keep copies of these weights in the order in which products read
-/// them; use it for weights that no longer change. A forward pass of few rows is then faster, with
-/// the same bits. The first product that reads a weight makes its copy, which takes as much memory
-/// as the weight, and mutable_value() drops it. Any number of threads may compute with the weights.
+/// Makes inference faster for inputs of few rows. Call it when the weights no longer change.
+/// linear() and linear_gelu() then keep a second copy of each weight, in the order in which matrix
+/// products read it. Results have the same bits. A copy takes as much memory as its weight. The
+/// first product with a weight makes the copy, and mutable_value() drops it. Any number of threads
+/// may compute with the weights.
 template <class T>
 void pack_weights(const Parameters<T>& parameters);
 
@@ -106,7 +107,7 @@ class Scope {
  public:
   /// The place `name` below this one. Throws Error for a name that is empty or has a dot.
   Scope operator/(std::string_view name) const;
-  /// The place of a number below this one, as for a list of layers.
+  /// The place named by a number below this one, for example a layer in a list of layers.
   Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
 
   /// Makes the trainable leaf `name` of this shape. Throws Error for a name that is empty, has a
@@ -114,9 +115,10 @@ class Scope {
   Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init,
                         WeightDecay weight_decay = WeightDecay::on) const;
 
-  /// The path, as "encoder.layers.0"; empty at the root.
+  /// The path, such as "encoder.layers.0"; empty at the root.
   const std::string& path() const { return path_; }
-  /// The module id: the number by which dropout and observers know a module at this place.
+  /// The module id, a hash of the path. Dropout and observers identify the module at this place by
+  /// it.
   std::uint64_t id() const { return (Rng(0) / path_).key(); }
 
  private:

@@ -28,8 +28,8 @@ std::array<std::uint64_t, 2> halves(std::uint64_t key, std::uint64_t index, std:
   return {join(c[1][0], c[0][0]), join(c[3][0], c[2][0])};
 }
 
-// The last word of a counter is the kind of number drawn, so that kinds share no numbers, and no
-// child's key equals a number drawn from its parent.
+// The last word of a counter is the kind of draw. So different kinds share no random bits, and no
+// key of a child stream is equal to a number drawn from its parent.
 constexpr std::uint32_t kUniform = 0, kBelow = 1, kNormal = 2, kForkTag = 0xF0F0F0F0u;
 
 // 53 bits, [0, 1).
@@ -174,12 +174,12 @@ namespace {
 // e mod 8 of block e / 8.
 constexpr std::size_t kElements = 8;
 
-// Consecutive rows of a dropout mask, whose blocks are numbered through.
+// Consecutive rows of a dropout mask. Their blocks have consecutive numbers, row after row.
 struct MaskRows {
   std::uint64_t key;
   std::uint32_t sample, head, token;
   std::uint32_t blocks;  // blocks per row
-  std::uint32_t first;   // index in the stream of a row's first block
+  std::uint32_t first;   // in every row: index of its first block in the stream
 };
 constexpr std::uint32_t kMostBlocks = 1 << 15;  // longer rows are drawn one at a time
 

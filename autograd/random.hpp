@@ -50,13 +50,15 @@ class Rng {
 /// Writes dropout factors: 0 with probability p, else 1 / (1 - p), both exact for p rounded to a
 /// multiple of 2^-16.
 ///
-/// Computes n elements, from element `first` (a multiple of 8) on, of each of `rows` rows: (sample,
-/// head, token), (sample, head, token + 1), ... A row's factors are written `stride` after those of
-/// the row before. A factor depends only on `rng`, p and its element's place.
+/// Computes `rows` rows: (sample, head, token), (sample, head, token + 1), ... In each row it
+/// computes n elements, starting with element `first`, a multiple of 8. Writes row i to factors + i
+/// * stride. A factor depends only on `rng`, p and the element's sample, head, token and index in
+/// the row.
 ///
-/// Draw nothing else from a stream given to dropout_factors(), not even by `/`. Its counters end
-/// with the sample, where those of other draws end with a tag for the kind of draw. So the mask of
-/// sample 0 would share the bits of uniform(), and that of sample 1 the bits of below().
+/// Draw nothing else from a stream given to dropout_factors(), and derive no stream from it by `/`.
+/// The last word of its counters is the sample. In all other draws the last word is the kind of
+/// draw: 0 for uniform(), 1 for below(). So the mask of sample 0 would have the same bits as
+/// uniform(), and the mask of sample 1 the same bits as below().
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,

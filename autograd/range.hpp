@@ -1,4 +1,4 @@
-// Range: consecutive numbers, and the shares that several processes have of them.
+// Range: consecutive numbers. share(): divides numbers among several processes.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Part `index` of n things that are cut into `count` consecutive parts, whose sizes differ by at
-/// most 1. Requires: index < count.
+/// Cuts the numbers 0 ... n - 1 into `count` consecutive parts whose sizes differ by at most 1, and
+/// returns part `index`. Requires: index < count.
 constexpr Range share(std::size_t n, std::size_t index, std::size_t count) {
   return {n / count * index + std::min(index, n % count),
           n / count * (index + 1) + std::min(index + 1, n % count)};

@@ -50,8 +50,8 @@ void Captures<T>::move_to(Node<T>& recompute) {
 
 namespace {
 
-// Adds a word to a hash. The shift carries high bits into all later ones; with the product alone,
-// two changed signs would cancel.
+// Adds a word to a hash. The shift lets high bits affect all bits of later hashes. With the product
+// alone, changing the signs of two words would leave the hash unchanged.
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 32;
@@ -99,8 +99,8 @@ struct Recompute final : Op<T> {
   Value<T> forward(const Inputs<T>&) override { return std::move(y); }
 
   // The graph that f records here ends at a leaf with the value of x, whose gradient is dx. It also
-  // ends at the nodes that f captures. This op's node lists them, so that the outer walk passes
-  // their gradients on.
+  // ends at the nodes that f captures. This op's node lists them, so that the outer backward()
+  // passes their gradients on.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     check<GradientError>(grad_enabled(),
                          "recompute: backward must record a graph; call it outside of NoGrad");

@@ -14,9 +14,9 @@ namespace xgrad {
 /// al. 2016.
 ///
 /// f may use Variables that it captures, leaves and results of ops alike. It must give the same
-/// bits each time, so it must take random numbers from an Rng. Then results and gradients have the
-/// same bits as without recompute(). f is copied and kept as long as the graph. If x requires no
-/// gradient or a NoGrad lives, this is f(x).
+/// bits each time; so it may take random numbers only from an Rng. Then results and gradients have
+/// the same bits as without recompute(). f is copied and kept as long as the graph. If x requires
+/// no gradient or a NoGrad lives, this is f(x).
 ///
 /// backward() throws GradientError if
 /// - f gives another shape or other values (by a 64-bit hash) when it runs again, or its result
@@ -65,7 +65,7 @@ class Captures {
 };
 
 /// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun
-/// have ids >= first; the walk ends at older nodes and leaves their gradients in them. Throws
+/// have ids >= first. Backward stops at older nodes and leaves their gradients there. Throws
 /// GradientError when `recompute` does not list such a node, since its gradient would be lost.
 template <class T>
 void backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,

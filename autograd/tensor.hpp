@@ -22,20 +22,21 @@
 #include <xgrad/autograd/memory/memory.hpp>
 
 /// Applies X to every scalar type. A .cpp file uses it for its explicit instantiations. float is
-/// for training; double for gradient checks and, if wanted, training; long double for the reference
-/// that derivatives are compared with, in tests and in `xgrad gradcheck`.
+/// for training, double for training and for gradient checks. In long double, the tests and `xgrad
+/// gradcheck` compute the reference values that they compare derivatives with.
 #define XGRAD_FOR_EACH_SCALAR(X) X(float) X(double) X(long double)
 /// Applies X to the scalar types in which a model can be trained and saved.
 #define XGRAD_FOR_EACH_TRAINING_SCALAR(X) X(float) X(double)
 
 namespace xt::detail {
 
-/// In C++20, xtensor before 0.25 treats the shape of an array of any rank as one of rank 4, and
-/// computes wrong numbers wherever it makes an array of its own, as in xt::eval() and xt::pad().
+/// Corrects a defect of xtensor before 0.25. In C++20 these versions give every array that they
+/// make themselves, for example in xt::eval() and xt::pad(), a shape of rank 4, and then compute
+/// wrong numbers.
 template <>
 struct xtype_for_shape<xarray<float>::shape_type> {
   template <class T, layout_type L>
-  using type = xarray<T, L>;  ///< of any rank
+  using type = xarray<T, L>;  ///< an array of any rank
 };
 
 }  // namespace xt::detail
@@ -54,7 +55,8 @@ using Ids = Tensor<std::int32_t>;
 
 /// A mask: 1 = present, 0 = padding or hidden.
 using Mask = Tensor<std::uint8_t>;
-/// A mask as ops and layers take it, since backward may need it; null: nothing is masked.
+/// A mask that an op or layer takes. It is shared, because backward may need it later. null:
+/// nothing is masked.
 using SharedMask = std::shared_ptr<const Mask>;
 
 /// The number of elements of a tensor of this shape; 1 for a scalar. Throws ShapeError when
@@ -68,8 +70,8 @@ std::string to_string(const Shape& shape);
 /// that starts with `op`, when they do not broadcast.
 Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 
-// Functions that make tensors of a shape, as zeros<float>({2, 3}). To make a tensor of given
-// elements, use tensor<float>({{1, 2}, {3, 4}}) of nested_list.hpp.
+// Functions that make a tensor of a given shape, such as zeros<float>({2, 3}). To make a tensor of
+// given elements, use tensor<float>({{1, 2}, {3, 4}}) of nested_list.hpp.
 
 /// An uninitialised tensor. Throws ShapeError as size_of() does, and std::bad_alloc when memory
 /// runs out.
@@ -79,7 +81,8 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A tensor of elements `value`, in the type of `value`: full({2, 3}, 0.5f) is a Tensor<float>.
+/// A tensor whose elements all are `value`. It has the type of `value`: full({2, 3}, 0.5f) is a
+/// Tensor<float>.
 template <class T>
 Tensor<T> full(const Shape& shape, T value) {
   Tensor<T> result = empty<T>(shape);
@@ -107,19 +110,19 @@ Tensor<To> cast(const Tensor<From>& x) {
   return result;
 }
 
-/// The index of element `flat` of a tensor of this shape, as "[3, 5]".
+/// The multi-dimensional index of the element with the flat index `flat`, as text: "[3, 5]".
 std::string index_text(const Shape& shape, std::size_t flat);
 
-/// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
+/// Whether x is neither infinite nor NaN. Tests the bits, so -ffast-math cannot optimise it away.
 bool is_finite_bits(double x);
 
-/// Prints the elements as xtensor does: {{1., 2.}, {3., 4.}}; of a tensor with more than 1,000,
-/// only the edges. Obeys xt::print_options.
+/// Prints the elements as xtensor does: {{1., 2.}, {3., 4.}}. Abbreviates a tensor of more than
+/// 1,000 elements to its edges. Obeys xt::print_options.
 template <class T>
 std::ostream& operator<<(std::ostream& out, const Tensor<T>& x);
 
-/// The flat index of the first element that is infinite or NaN; nullopt when all are finite. Reads
-/// the bits, so no compiler flag can remove it.
+/// The flat index of the first element that is infinite or NaN; nullopt when all are finite. Tests
+/// the bits, so -ffast-math cannot optimise it away.
 template <class T>
 std::optional<std::size_t> first_not_finite(const Tensor<T>& x);
 

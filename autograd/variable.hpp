@@ -21,8 +21,8 @@ namespace detail {
 template <class T>
 struct PackedCopies;
 
-/// Whether x has this shape and its elements, which an assignment to mutable_value() can change and
-/// a move take.
+/// Whether x still has this shape and all its elements. An assignment to mutable_value() can change
+/// the shape; a move from it takes the elements away.
 template <class T>
 bool has_shape(const Tensor<T>& x, const Shape& shape) {
   return x.shape() == shape && x.storage().size() == size_of(shape);
@@ -36,23 +36,23 @@ void check_unchanged(const auto& name, const Tensor<T>& x, const Shape& shape) {
 }
 }  // namespace detail
 
-/// A tensor shared by Variables, with a version by which backward() notices changes.
+/// A tensor that Variables share. Its version lets backward() notice changes.
 template <class T>
 struct Versioned : Tensor<T> {
   /// Takes the tensor, at version 0.
   explicit Versioned(Tensor<T> tensor) : Tensor<T>(std::move(tensor)) {}
 
   std::uint64_t version = 0;  ///< calls of mutable_value() so far
-  bool recorded = false;      ///< whether it is the result of a recorded op, which may read it
-  std::shared_ptr<detail::PackedCopies<T>> packed;  ///< for a weight of pack_weights()
+  bool recorded = false;      ///< whether a recorded op computed it: the op's backward may read it
+  std::shared_ptr<detail::PackedCopies<T>> packed;  ///< made by pack_weights(); else null
 };
 
 /// A handle to a value and, if a gradient is wanted, to the op that made it. Copies share both.
 ///
-/// A graph lives as long as a Variable that it computed. Gradients are of first order only.
-/// Different threads may build and differentiate graphs at the same time if the graphs share no
-/// Variable that requires a gradient. backward() throws GradientError, before it changes anything,
-/// for a leaf that the backward() of another thread is adding to.
+/// A graph lives until the last Variable that it computed is destroyed. Only first-order gradients
+/// are available. Different threads may build and differentiate graphs at the same time if the
+/// graphs share no Variable that requires a gradient. If another thread's backward() is adding to
+/// one of its leaves, backward() throws GradientError and changes nothing.
 template <class T>
 class Variable {
  public:
@@ -76,43 +76,46 @@ class Variable {
   /// that requires a gradient, its next use throws ShapeError.
   Tensor<T>& mutable_value() const;
 
-  /// Whether it is a leaf that a gradient has arrived at.
+  /// Whether it is a leaf that has received a gradient.
   bool has_grad() const;
-  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived, and ShapeError
-  /// when an assignment has given it another shape; then zero_grad() clears it.
+  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived. Throws
+  /// ShapeError when an assignment has changed its shape, until zero_grad() clears it.
   const Tensor<T>& grad() const;
-  /// The accumulated gradient for writing, as for clipping. Throws as grad().
+  /// The accumulated gradient for writing, for example to clip it. Throws as grad().
   Tensor<T>& mutable_grad() const;
   /// The gradient of a leaf for writing; zeros if none has arrived. Throws GradientError unless
   /// this is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
-  /// Clears the gradient, and references to it. Before forward, activations can use its memory.
+  /// Clears the gradient; references to it become invalid. Call it before forward, so that
+  /// activations can reuse the memory.
   void zero_grad() const;
 
   /// The same value, cut from the graph.
   Variable detach() const;
 
-  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf below this.
+  /// Adds the vector-Jacobian product of `dy` and d(this)/d(leaf) to the gradient of every leaf
+  /// that this depends on.
   ///
   /// Unless `retain_graph`, this releases the graph, and a second call throws GradientError. Throws
   /// GradientError when nothing requires a gradient or mutable_value() has changed a value that an
   /// op needs, and ShapeError when dy has another shape. After an exception, a leaf that had no
-  /// gradient has none; a leaf that had one may hold a part of the sum.
+  /// gradient still has none, and the gradient of any other leaf may be an incomplete sum.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// backward() with dy = 1, for a Variable of one element.
   void backward(bool retain_graph = false) const;
-  /// The value of a Variable of one element, as a loss. Throws ShapeError for other sizes.
+  /// The value of a Variable of one element, such as a loss. Throws ShapeError for other sizes.
   T item() const;
   /// select(*this, 0, index): the element, or the row, at an index of the first axis.
   Variable operator[](std::ptrdiff_t index) const;
-  /// No other number or pointer is taken for `retain_graph`. To scale a gradient, pass it as dy.
+  /// Deleted, so that a number or pointer is not converted to `retain_graph`. To start from a
+  /// gradient other than 1, pass it as a tensor dy.
   template <class X>
   requires(std::is_scalar_v<X> &&
            !std::is_same_v<X, bool>) void backward(X dy, bool = false) const = delete;
 
   /// For ops: the value, shared so that they may keep it.
   const std::shared_ptr<Versioned<T>>& shared_value() const { return value_; }
-  /// For the engine: the op that made it, or its leaf; null where no gradient is wanted.
+  /// For the engine: its node in the graph, of an op or of a leaf; null if no gradient is wanted.
   const std::shared_ptr<Node<T>>& node() const { return node_; }
 
   /// For the engine: a value and its node.

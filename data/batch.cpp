@@ -107,7 +107,7 @@ static Ids pad(const std::vector<Example>& examples, Field field, std::size_t le
   return result;
 }
 
-// A mask of which some elements are 0; null where all are 1.
+// The mask; null if all elements are 1.
 static std::shared_ptr<const Mask> partial(Mask mask) {
   if (std::all_of(mask.begin(), mask.end(), [](std::uint8_t x) { return x == 1; })) return nullptr;
   return std::make_shared<const Mask>(std::move(mask));

@@ -30,9 +30,9 @@ struct Batch {
 /// The number of tokens or vectors of an example; 0 for an image.
 std::size_t length_of(const Example& example, const TaskShape& shape);
 
-/// Throws DataError unless the example fits the shape. The message gives `number`. Checks the range
-/// of tokens, targets and edges, the number of tokens, pixels, features and targets, and that all
-/// numbers are finite. Examples without any targets pass.
+/// Throws DataError unless the example fits the shape. The message names the example by `number`.
+/// Checks the range of tokens, targets and edges, the number of tokens, pixels, features and
+/// targets, and that all numbers are finite. Examples without any targets pass.
 void check_example(const Example& example, const TaskShape& shape, std::size_t number);
 
 /// Stacks examples into a batch. Requires: each passed check_example(). Throws DataError when

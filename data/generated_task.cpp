@@ -8,7 +8,7 @@ namespace xgrad {
 
 namespace {
 
-// How the examples of a task become those of the generated task.
+// Converts the examples of a task to examples of the generated task.
 struct Conversion {
   explicit Conversion(const TaskShape& shape)
       : converts(shape.output == OutputKind::tokens && shape.target == TargetKind::classes),

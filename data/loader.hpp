@@ -25,7 +25,7 @@ struct LoaderState {
 ///
 ///     limit = first + floor((longest - first) min(1, t / batches))
 ///
-/// with the length of the longest example of the data set.
+/// where `longest` is the length of the longest example of the data set.
 struct Curriculum {
   std::size_t first = 0;      ///< limit of the first batch; 0: no limit
   std::uint64_t batches = 0;  ///< batches over which it grows to the longest

@@ -11,9 +11,9 @@
 
 namespace xgrad {
 
-/// A list of numbers. With a vector itself in its place, a copy of an OptionValue that runs out of
-/// memory would jump to an arbitrary address: the variant of GCC 12 takes a vector for a type whose
-/// copies do not fail.
+/// A list of numbers. OptionValue does not hold a std::vector itself because of a defect of GCC 12:
+/// its std::variant assumes that copying a vector never throws. If a copy ran out of memory, the
+/// program would jump to an arbitrary address.
 struct Numbers : std::vector<double> {
   using vector::vector;
   /// The numbers of a vector.
@@ -30,7 +30,7 @@ struct OptionSpec {
   /// The default value. A list that is not empty also fixes how many numbers a value has.
   OptionValue fallback;
   std::string help;  ///< description in one sentence
-  /// The smallest allowed number; of a list, each number.
+  /// The smallest allowed number; in a list, for each number.
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();  ///< largest allowed number
   std::vector<std::string> choices = {};                 ///< allowed strings; empty: any

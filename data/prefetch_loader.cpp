@@ -13,8 +13,9 @@ namespace xgrad {
 
 namespace {
 
-// Threads started in its lifetime block signals, so that the caller's threads get them. But SIGBUS
-// comes to the thread that reads from a mapped file, and would kill the process if it were blocked.
+// Threads started in its lifetime block all signals but SIGBUS, so that the caller's threads get
+// them. A thread gets SIGBUS when it reads from a damaged mapped file. If the signal were blocked,
+// it would kill the process.
 class WithoutSignals {
  public:
   WithoutSignals() {

@@ -41,7 +41,7 @@ enum class OutputKind { tokens, sequence, generated };
 enum class TargetKind { classes, numbers, binary };
 /// "classes", "numbers" or "yes or no".
 const char* to_string(TargetKind kind);
-/// Whether the targets are the next tokens, and what a token then is.
+/// Whether the targets are the next tokens, as in a language model. If they are: what a token is.
 enum class NextToken { none, character, word };
 
 /// The token for out-of-vocabulary words, in tasks that have one.
@@ -122,14 +122,14 @@ struct Readers {
   std::function<std::vector<std::string>(const std::string& own)> tell;
 };
 
-/// Lets processes read data once per machine. Where several processes of a machine find the same
-/// files at these paths, calls `read` in the first, then `use` in the others, with the text that
-/// `read` returned. Returns whether it called `use` in this process. All processes must call this
-/// function.
+/// Lets processes read data once per machine. If several processes of a machine find the same files
+/// at these paths, calls `read` in the first of them. Then calls `use` in the others, with the text
+/// that `read` returned. Returns whether it called `use` in this process. All processes must call
+/// this function.
 ///
-/// Throws what `read` throws; in the machine's other processes, DataError with the same message.
-/// If `use` throws IoError, for example because processes are not allowed to share files, returns
-/// false.
+/// If `read` throws, this function throws the same in that process, and DataError with the same
+/// message in the machine's other processes. If `use` throws IoError, for example because processes
+/// are not allowed to share files, returns false.
 bool read_once(const Readers& readers, const std::vector<std::string>& files,
                const std::function<std::string()>& read,
                const std::function<void(const std::string& text)>& use);
@@ -189,10 +189,10 @@ struct TaskEntry {
   /// ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
-  /// The theory of encoders on this task: a label, a colon and the reason. The labels are
-  /// "solvable" (by one layer without positions), "needs positions", "needs depth" (several
+  /// The theory of encoders on this task: a label, a colon and the reason. The labels are:
+  /// "solvable" (one layer without positions is enough), "needs positions", "needs depth" (several
   /// layers), "needs positions and depth", "not learnable" (training does not find a solution for
-  /// all lengths) and "open" (no theorem is known).
+  /// all lengths), and "open" (no theorem is known).
   std::string theory = {};
   std::string source = {};  ///< the paper or data set that it comes from
   std::string best = {};    ///< the best possible score, or why it is unknown

@@ -9,9 +9,9 @@
 namespace xgrad {
 
 /// While an instance is alive, work on this thread calls `watch` with the name of the work, the
-/// amount done and the total. While a file is read, they count bytes, after each MiB and at its
-/// end. While a rule is fitted and measured, they count rows, after each row. An exception from
-/// `watch` ends the work.
+/// amount done and the total. For a file, the amounts are bytes, and `watch` is called after each
+/// MiB and at the end. For a rule that is fitted and measured, they are rows, and `watch` is called
+/// after each row. An exception from `watch` ends the work.
 class WatchProgress {
  public:
   /// Callback for progress.

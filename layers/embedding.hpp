@@ -1,4 +1,4 @@
-// InputEmbedding: token ids, vectors or images to the tokens that an encoder reads.
+// InputEmbedding: turns token ids, vectors or images into the tokens that an encoder reads.
 #pragma once
 
 #include <optional>
@@ -34,9 +34,9 @@ struct InputOptions {
   std::size_t channels = 0;    ///< channels of an image
   std::size_t max_length = 0;  ///< longest sequence of token ids or vectors
   std::size_t features = 0;    ///< D
-  PositionKind positions = PositionKind::learned;  ///< ignored unless it is added to tokens
+  PositionKind positions = PositionKind::learned;  ///< kinds that act in attention have no effect
   bool class_token = false;                        ///< prepends a class token
-  std::optional<NormOptions> norm = std::nullopt;  ///< norm of the sum, as in BERT
+  std::optional<NormOptions> norm = std::nullopt;  ///< norm after adding positions, as in BERT
 };
 
 /// ids (...) -> (..., V): 1 at the id, 0 elsewhere. Throws ShapeError when an id is not in [0, V).

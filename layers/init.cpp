@@ -66,7 +66,7 @@ Initializer trunc_normal(double std) {
 
 // The Gram-Schmidt process with positive lengths: the Q of a QR decomposition in which R has a
 // positive diagonal. For a Gaussian matrix, this Q is uniformly distributed (Mezzadri 2007). Each
-// vector is made orthogonal twice, which reduces the error to that of rounding.
+// vector is made orthogonal twice, so that only rounding errors remain.
 static void orthonormalise(std::span<double> vectors, std::size_t count, std::size_t size) {
   for (std::size_t i = 0; i < count; ++i) {
     double* x = vectors.data() + i * size;

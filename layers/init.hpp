@@ -29,8 +29,8 @@ Initializer kaiming_uniform();
 Initializer kaiming_normal();
 /// N(0, std^2) without the values beyond 2 std.
 Initializer trunc_normal(double std);
-/// A matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns,
-/// uniformly distributed over all of them. Saxe et al. 2014.
+/// A matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns. It is
+/// drawn uniformly from all such matrices. Saxe et al. 2014.
 Initializer orthogonal();
 /// The values of `init`, multiplied by `factor`.
 Initializer scaled(Initializer init, double factor);

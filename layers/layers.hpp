@@ -24,7 +24,7 @@ class Linear {
   Variable<T> bias_;
 };
 
-/// The activation between the two linear maps; gelu_tanh is GELU's tanh approximation.
+/// The activation of an Mlp, between its two linear maps; gelu_tanh is GELU's tanh approximation.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
 /// dropout(activation(linear(x))), as one fused op where one exists.
@@ -93,8 +93,8 @@ class Norm {
 template <class T>
 class Embedding {
  public:
-  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty, because the
-  /// task's inputs are not token ids.
+  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty; it is empty
+  /// if the task's inputs are not token ids.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).

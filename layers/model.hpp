@@ -29,12 +29,13 @@ class SequenceModel {
   virtual ~SequenceModel() = default;
   /// The logits of a batch; `context` says whether to train, and gives the random numbers.
   virtual Variable<T> operator()(const ModelInput<T>& input, const Context& context) const = 0;
-  /// Starts a sequence for each sample of an input: an empty output for a model that reads an input
-  /// and writes an output; the input's tokens for a model that continues its input. Requires: the
-  /// model outlives the result; the input need not. Throws ShapeError when the model cannot decode.
+  /// Starts decoding, with one sequence for each sample of the input. In an encoder-decoder model
+  /// the sequences are outputs, empty at first. A language model continues the tokens of the input.
+  /// Requires: the model outlives the result; the input need not. Throws ShapeError when the model
+  /// cannot decode.
   ///
-  /// Models that keep keys and values override this, so that a class costs O(n) after n others. The
-  /// bits are those of the default, without_cache().
+  /// The default is without_cache(). Models that cache keys and values override it: then class n
+  /// costs O(n). They give the same bits.
   virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 

@@ -34,11 +34,11 @@ class ActivationObserver {
 struct Context {
   bool training = false;                  ///< turns dropout on
   std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
-  std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the logical batch
+  std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the step's whole batch
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   bool recompute =
       false;  ///< an Encoder stores only each block's input and reruns the block in backward
-  double dropout_scale = 1;  ///< factor of all dropout rates, from 0 to 1
+  double dropout_scale = 1;  ///< multiplies all dropout rates; from 0 to 1
 
   /// The context of a training step, with the same dropout masks as the trainer. `seed` is
   /// train.seed; `step` is the number of steps already taken, Optimizer::steps(). Each step gets
@@ -65,7 +65,7 @@ struct Context {
 ///     of a block of an Encoder
 ///         residual_before     (B, N, D)       residual stream before the block
 ///         residual_middle     (B, N, D)       after the sublayer of self-attention
-///         residual_cross      (B, N, D)       a decoder's: after that of cross-attention
+///         residual_cross      (B, N, D)       in a decoder: after the sublayer of cross-attention
 ///         mlp_hidden          (B, N, F)       after the activation of the MLP
 ///         residual_after      (B, N, D)       after the block
 ///     of a MultiHeadAttention

@@ -21,11 +21,11 @@ enum class PositionKind {
 /// Options of Positions.
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
-  std::size_t max_length = 0;                 ///< limit of tokens, including a class token
+  std::size_t max_length = 0;                 ///< most tokens, including a class token
   std::size_t width = 0;                      ///< D
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
-  bool class_token = false;                   ///< a class token precedes them, for learned_2d
+  bool class_token = false;                   ///< for learned_2d: token 0 is a class token
 };
 
 /// (max_length, D): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)). Vaswani
@@ -49,12 +49,13 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 template <class T>
 class Positions {
  public:
-  /// Makes its parameters, if it has any, with names that begin with that of `scope`.
+  /// Makes its parameters, if it has any, below `scope`.
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
-  /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length
-  /// (relative_index takes any N, but only first = 0) or, for learned_2d, differs from it.
+  /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length or, for
+  /// learned_2d, is not equal to it. relative_index has no limit of N, but throws ShapeError unless
+  /// first is 0.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
@@ -80,7 +81,7 @@ std::vector<double> alibi_slopes(std::size_t heads);
 template <class T>
 class PositionBias {
  public:
-  /// Makes its parameter, if it has one, with a name that begins with that of `scope`.
+  /// Makes its parameter, if it has one, below `scope`.
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 

@@ -15,8 +15,8 @@ namespace xgrad {
 ///
 /// The share s of each update chooses the kind of average. A constant s = 1 - d is an exponential
 /// moving average with decay d (Polyak & Juditsky 1992). s = 1/n for the n-th update is the equal
-/// average of all of them, stochastic weight averaging (Izmailov et al. 2018). Both are those of
-/// torch.optim.swa_utils.AveragedModel.
+/// average of all of them, stochastic weight averaging (Izmailov et al. 2018). Both are the same as
+/// in torch.optim.swa_utils.AveragedModel.
 template <class T>
 class AveragedWeights {
  public:

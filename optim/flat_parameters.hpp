@@ -11,9 +11,10 @@
 
 namespace xgrad {
 
-/// Some of the scalars of a model, numbered through all its tensors: ascending ranges that begin at
-/// multiples of 8192, with at most one run of consecutive elements of each tensor. Without ranges,
-/// all scalars.
+/// Some of the scalars of a model, the share of one process. The scalars are numbered through all
+/// tensors of the model. A part is a list of ascending ranges of these numbers, each of which
+/// begins at a multiple of 8192. The part has at most one run of consecutive elements of each
+/// tensor. Without ranges, it has all scalars.
 using ModelPart = std::vector<Range>;
 
 }  // namespace xgrad
@@ -46,8 +47,8 @@ class FlatParameters {
     return run;
   }
 
-  /// Calls body(i, first, n) for each tensor i that intersects [begin, end), with the n elements
-  /// from `first` that do.
+  /// Calls body(i, first, n) for each tensor i that has elements in [begin, end): the n elements
+  /// from `first` on.
   template <class Body>
   void for_each_run(std::size_t begin, std::size_t end, const Body& body) const {
     std::size_t i = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();

@@ -55,7 +55,8 @@ void check_groups(const std::vector<ParameterGroup>& groups,
   }
 }
 
-// A decaying mean would otherwise become subnormal, and arithmetic on subnormals is slow.
+// Replaces a subnormal number by 0. A decaying mean would become subnormal, and arithmetic on
+// subnormal numbers is slow.
 template <class T>
 T without_subnormals(T x) {
   return std::abs(x) < std::numeric_limits<T>::min() ? T(0) : x;
@@ -120,8 +121,8 @@ struct Adam final : Optimizer<T> {
   T step_size_, root_scale_;  // of the current step
 };
 
-// Lion, with decoupled weight decay w and sign(0) = 0 (Chen et al. 2023, algorithm 2; published
-// with b1 = 0.9, b2 = 0.99 and a learning rate a third to a tenth of AdamW's):
+// Lion, with decoupled weight decay w and sign(0) = 0 (Chen et al. 2023, algorithm 2). The paper
+// uses b1 = 0.9, b2 = 0.99, and a learning rate that is a third to a tenth of AdamW's.
 //   x <- (1 - lr w) x - lr sign(b1 m + (1 - b1) g);  m <- b2 m + (1 - b2) g
 template <class T>
 struct Lion final : Optimizer<T> {

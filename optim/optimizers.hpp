@@ -28,8 +28,8 @@ struct ParameterGroup {
   /// Replaces OptimizerOptions::weight_decay, >= 0; also applies to parameters with
   /// WeightDecay::off.
   std::optional<double> weight_decay = std::nullopt;
-  /// Neither updates the parameters nor allocates state. Gradients are still computed, and count in
-  /// global_norm(); Parameters::freeze() avoids that too.
+  /// Neither updates the parameters nor allocates state. Gradients are still computed and count in
+  /// global_norm(); with Parameters::freeze(), they are not computed.
   bool freeze = false;
 };
 
@@ -50,10 +50,10 @@ inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
 /// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
 /// every step.
 struct OptimizerOptions {
-  std::pair<double, double> betas = {0.9, 0.999};  ///< decays of mean gradient and mean square
+  std::pair<double, double> betas = {0.9, 0.999};  ///< decays: mean gradient, mean squared gradient
   double eps = 1e-8;                               ///< added to the denominator, >= 0
   double weight_decay = 0.0;                       ///< for parameters with WeightDecay::on, >= 0
-  double momentum = 0.0;                           ///< decay of SGD's sum of gradients, in [0, 1)
+  double momentum = 0.0;                           ///< momentum of SGD, in [0, 1)
   bool nesterov = false;  ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;    ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
@@ -151,7 +151,7 @@ class Optimizer {
  private:
   // Options and state of one parameter.
   struct Member {
-    std::size_t state;  // index in state_ of its first slot; the next ones follow every trainable_
+    std::size_t state;  // index of its first slot in state_; slot k is k * trainable_ later
     double weight_decay;
     double lr_scale;
     bool trains;
@@ -167,7 +167,7 @@ class Optimizer {
   // Reused in every step to avoid allocation.
   detail::FlatParameters flat_;
   std::vector<ParameterSpan<T>> wholes_;
-  std::vector<std::size_t> firsts_;  // of each whole, the first scalar that has state
+  std::vector<std::size_t> firsts_;  // for each of wholes_: its first element that has state
 };
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".

@@ -39,7 +39,7 @@ struct ScheduleOptions {
 ///               and on to lr final at s = steps - 1             Smith & Topin 2018
 ///   plateau     lr; Plateau gives the factor
 ///
-/// For s >= steps, the value at p = 1, except that step and noam continue.
+/// For s >= steps, the rate stays at its value for p = 1; only step and noam continue.
 class Schedule {
  public:
   /// The formulas above, by name.
@@ -49,7 +49,8 @@ class Schedule {
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
-  /// A schedule of the program: `rate` returns the learning rate of a step, finite and at least 0.
+  /// A schedule that the program defines: `rate` returns the learning rate of a step, finite and at
+  /// least 0.
   explicit Schedule(std::function<double(std::uint64_t step)> rate);
 
   /// Returns the learning rate of a step; 0 is the first.
@@ -77,7 +78,7 @@ const std::vector<std::string>& schedule_keys(const std::string& name);
 
 /// The factor of the learning rate, 1 at first. After more than `patience` evaluations in a row
 /// without a loss below 0.9999 of the best one, it is multiplied by gamma, but never below `final`.
-/// torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
+/// The same as torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
 class Plateau {
  public:
   /// The whole state.

@@ -10,8 +10,8 @@ namespace xgrad {
 enum class Align { left, right };
 
 /// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. `align`
-/// aligns the columns; its last element also those that follow. Widths count UTF-8 characters, not
-/// bytes.
+/// has an element for each column; further columns use its last element. Widths count UTF-8
+/// characters, not bytes.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<Align>& align = {Align::left, Align::right},
                        const std::string& indentation = "");

@@ -17,7 +17,7 @@ std::string replace_controls(std::string_view text,
   std::string result;
   while (!text.empty()) {
     const std::size_t length = control_length(text);
-    // In a sequence of two bytes, the second is the code point.
+    // If the character has two bytes, the second is equal to the code point.
     result += length > 0 ? as(static_cast<unsigned char>(text[length - 1]))
                          : std::string(text.substr(0, 1));
     text.remove_prefix(std::max<std::size_t>(1, length));

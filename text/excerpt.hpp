@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-/// The number of bytes of the control character that a text begins with: 1 for one of ASCII, 2 for
-/// U+0080 to U+009F, some of which terminals obey too; 0 if it begins with none.
+/// The number of bytes of the control character at the start of a text: 1 for an ASCII one, 2 for
+/// U+0080 to U+009F, because terminals obey some of these too. 0 if the text starts with none.
 std::size_t control_length(std::string_view text);
 
 /// The text with each control character replaced by as(its code point).

@@ -7,12 +7,12 @@ namespace xgrad {
 
 namespace {
 
-/// `count` capital letters from `first`: in a row, with the distance to their small letters, or
-/// each right before its small letter.
+/// `count` consecutive capital letters from `first`, each `to_small` before its small letter.
 struct Capitals {
   std::uint32_t first, count;
   std::int32_t to_small;
 };
+/// `count` capital letters from `first`, each directly followed by its small letter.
 struct Pairs {
   std::uint32_t first, count;
 };

@@ -35,8 +35,8 @@ std::string plain_text(std::string_view text);
 /// point to one. Requires: the text is UTF-8.
 std::string lowercase(std::string_view text);
 
-/// Parses a text that is one finite decimal number as a whole; nothing for any other text. T is
-/// float, double, std::int32_t or std::int64_t.
+/// Parses a text that consists of one finite decimal number. Returns nothing for any other text. T
+/// is float, double, std::int32_t or std::int64_t.
 template <class T = double>
 std::optional<T> to_number(std::string_view text);
 

@@ -1,4 +1,4 @@
-// ClaimedLeaves: the leaves that a backward() adds to, which no other thread may add to meanwhile.
+// ClaimedLeaves: the leaves that a backward() adds to. No other thread may add to them meanwhile.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace xgrad::detail {
 
-/// A number of this thread, from 1 on.
+/// The unique number of this thread; numbers start at 1.
 inline std::uint32_t thread_number() {
   static std::atomic<std::uint32_t> newest{0};
   thread_local const std::uint32_t number = ++newest;
@@ -34,7 +34,7 @@ class ClaimedLeaves {
   void add(const std::shared_ptr<Node<T>>& leaf) {
     std::uint32_t owner = leaf->thread.load(std::memory_order_relaxed);
     if (owner == thread_number()) return;
-    leaves_.push_back(leaf);  // first, since it may throw
+    leaves_.push_back(leaf);  // before the claim, since it may throw
     owner = 0;
     if (leaf->thread.compare_exchange_strong(owner, thread_number(), std::memory_order_acquire)) {
       return;
@@ -45,7 +45,7 @@ class ClaimedLeaves {
         "shape ",
         leaf->shape,
         ", and terms would be lost; let the threads take turns, or give each "
-        "leaves of its own");
+        "thread its own leaves");
   }
 
  private:

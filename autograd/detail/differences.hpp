@@ -36,10 +36,11 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
   /// 8192, until the derivative is within `goal` of `expected`, or its estimated error is within
-  /// `goal`. Then also extrapolates from one and two more levels: where f curves on a short scale,
-  /// the steps that fewer levels need are so short that the rounding error exceeds the gain.
-  /// Returns the derivative nearest to `expected`. Its error is that of rounding f, by up to four
-  /// units in the last place, at these steps. Restores the values moved.
+  /// `goal`. At each step it extrapolates from `levels` differences, then from one and from two
+  /// more if there are as many. More levels allow longer steps. They matter if f curves on a short
+  /// scale: fewer levels would need steps so short that rounding errors dominate. Returns the
+  /// estimate nearest to `expected`. Its error is the effect of rounding f by up to four units in
+  /// the last place. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;
@@ -49,7 +50,7 @@ class Differences {
       const Estimate shortest = central(moves, std::ldexp(step, -int(k)));
       differences.push_back(shortest.value);
       if (differences.size() > levels_ + 2) differences.erase(differences.begin());
-      // The longest steps of all may reach beyond a kink.
+      // Starts with the shortest steps: longer ones may reach beyond a kink.
       for (std::size_t levels = levels_; levels <= differences.size(); ++levels) {
         const Estimate next = richardson({differences.end() - long(levels), differences.end()});
         const long double distance = std::fabs(next.value - expected);
@@ -100,7 +101,7 @@ class Differences {
     const NoGrad no_grad;
     Tensor<T> y = f_().value();
     check_shape(y.shape() == u_.shape(), "check_gradients: f returns shape ", u_.shape(),
-                ", the reference function ", y.shape());
+                ", but the reference function returns shape ", y.shape());
     return y;
   }
 

@@ -11,11 +11,11 @@ namespace xgrad::detail {
 
 /// A best-fit allocator. It cuts blocks from regions of the system's memory and joins freed blocks
 /// with free neighbours. It never returns regions to the system: a warm training step causes no
-/// page faults, and the process keeps its peak memory. Regions ask for huge pages, which save
-/// matrix products most TLB misses.
+/// page faults, and the process keeps its peak memory. Regions ask the system for huge pages, with
+/// which matrix products have far fewer TLB misses.
 class LargeBlocks {
  public:
-  /// Smaller blocks belong to another allocator.
+  /// Bytes of the smallest block. Another allocator serves smaller ones.
   static constexpr std::size_t kSmallest = 256 << 10;
 
   /// Returns `bytes` bytes aligned to 4096. Throws std::bad_alloc.
@@ -29,7 +29,7 @@ class LargeBlocks {
     explicit Block(std::size_t size);
 
     std::size_t size;
-    Sizes::node_type node;  // the block's entry of by_size_; empty while it is in there (free)
+    Sizes::node_type node;  // its entry for by_size_; empty while by_size_ holds it: it is free
   };
   using Blocks = std::map<char*, Block>;
 

@@ -30,7 +30,8 @@ Tensor<double> draw(const Rng& rng, const Shape& shape) {
   return result;
 }
 
-// `count` different numbers below `size` in random order; all in order if there are no more.
+// `count` different numbers below `size`, in random order. If there are no more than `count`, all
+// of them in ascending order.
 std::vector<std::size_t> choose(std::size_t size, std::size_t count, const Rng& rng) {
   std::vector<std::size_t> chosen;
   std::set<std::size_t> seen;
@@ -78,7 +79,7 @@ void check_twins(const GradientProblem<double>& problem, const GradientProblem<T
 
 // One comparison of a derivative, along an entry of a leaf or along a random direction.
 struct Probe {
-  std::size_t leaf;  // index of the leaf; the number of leaves for a direction through all
+  std::size_t leaf;  // index of the leaf; for a direction through all leaves, their number
   std::string place;
   Real analytic;
   Real numeric;
@@ -290,7 +291,7 @@ class Check {
   Rng rng_;
   std::vector<Tensor<double>> gradients_;
   Real overall_ = 0;  // the largest |entry| of all gradients
-  Real unit_ = 1;     // u, if f has a single output: rows give derivatives of f itself
+  Real unit_ = 1;     // u if f has a single output: divides out u, so that rows give df/d(leaf)
   std::vector<Probe> probes_;
   GradientReport report_;
 };

@@ -13,8 +13,9 @@
 
 namespace xgrad {
 
-/// The result for one leaf, or for all leaves together. Its derivatives are those at the place of
-/// the worst error. They are of <u, f> with a random u, or of f itself if it is a single number.
+/// The result for one leaf, or for all leaves together. `analytic` and `numeric` are the two
+/// derivatives at the place of the worst error. They are derivatives of <u, f>, the inner product
+/// of f with a random u, or of f itself if it is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
   std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
@@ -25,7 +26,7 @@ struct GradientRow {
   double scale = 0;        ///< the largest |numeric| of the leaf
   std::size_t probed = 0;  ///< number of entries and directions compared
   std::size_t directions = 0;  ///< number of directions among them
-  std::size_t failed = 0;      ///< number of these out of tolerance
+  std::size_t failed = 0;      ///< number of probes out of tolerance
   double severity = 0;         ///< error / the error allowed, at the worst place
 
   /// Whether everything was within its tolerance.
@@ -60,10 +61,11 @@ struct GradcheckOptions {
   /// Allowed |analytic - numeric|, relative to the largest |numeric| of the leaf; 1e-11 suits a
   /// whole model.
   double tolerance = 1e-12;
-  /// Allowed relative error of each entry above 1e-3 of the leaf's largest |numeric|.
+  /// Allowed relative error of a single entry. Applies to entries whose |numeric| is above 1e-3 of
+  /// the leaf's largest one.
   double entry_tolerance = 1e-10;
-  /// Allowed error relative to the largest |numeric| of all leaves, for leaves whose true gradient
-  /// is zero.
+  /// Allowed error relative to the largest |numeric| of all leaves. It matters for leaves with a
+  /// true gradient of zero.
   double floor = 1e-14;
   /// First step of the differences, relative to max(1, |x|).
   double step = 1e-2;
@@ -76,16 +78,22 @@ struct GradcheckOptions {
   std::size_t directions = 4;
   bool small_directions = false;  ///< probes directions through the smaller leaves, too
   std::uint64_t seed = 0;         ///< seed of the random entries and directions
-  /// If given, probes only these places: for each leaf, the place in its row of an earlier report.
+  /// If given, probes only these places. Maps the name of each leaf to GradientRow::place of an
+  /// earlier report.
   std::map<std::string, std::string> places = {};
 };
 
-/// Compares d<u, f>/d(leaf) for a random u by backward() in double with numerical derivatives of
-/// the same function in T, long double or double, by Richardson extrapolation of central
-/// differences. With four levels in long double, their error is about 1e-15; with two in double and
-/// a step of 1e-3, about 1e-12 times the sum of |u f|. `reference` may be `problem` itself. The
-/// step shrinks if the extrapolation neither agrees with backward() nor has converged, as near a
-/// kink. In that case, the rounding of f adds to the allowed error, up to ten times the tolerance.
+/// Compares two derivatives of <u, f> by every leaf, for a random u. The first is computed by
+/// backward() in double. The second is numerical: the Richardson extrapolation of central
+/// differences of `reference`, which is the same function in T, long double or double. In double it
+/// may be `problem` itself. The error of the numerical derivative is about 1e-15 with four levels
+/// in long double. With two levels in double and a step of 1e-3, it is about 1e-12 times the sum of
+/// |u f|.
+///
+/// If the extrapolation neither agrees with backward() nor has converged, for example near a kink,
+/// the step shrinks. In that case, the rounding of f adds to the allowed error, up to ten times the
+/// tolerance.
+///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the
 /// leaves' values and clears their gradients. Throws ShapeError when the leaves of the problems
@@ -115,7 +123,8 @@ GradientProblem<T> gradient_problem(const F& f, const std::vector<Tensor<double>
 ///
 ///     check_gradients([](const auto& x) { return add(x[0], x[1]); }, {a, b});
 ///
-/// where x is a std::vector<Variable<S>>, S = double and long double.
+/// where x is a std::vector<Variable<S>>, with S = double in one call and S = long double in
+/// another.
 template <class F>
 GradientReport check_gradients(const F& f, const std::vector<Tensor<double>>& inputs,
                                const GradcheckOptions& options = {}) {

@@ -46,8 +46,8 @@ class Kernel {
                    [&](const Block& at, const Scratch& scratch) { forward_block(at, y, scratch); });
   }
 
-  // For one head, with P = softmax(S), S = scale Q K^T + bias, dropout factors F and Y = (F P) V;
-  // products with F, and P (...), are elementwise:
+  // For one head: S = scale Q K^T + bias, P = softmax(S) and Y = (F P) V, with dropout factors F.
+  // Products with F, and P (...), are elementwise. Then
   //   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
   //   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q,  dbias = dS.
   // P is recomputed from S and the normalisers. Fully masked rows have gradient 0.
@@ -70,8 +70,8 @@ class Kernel {
   }
 
  private:
-  // Query rows [begin, begin + rows) of head h of sample b, which see only keys [0, keys), and the
-  // normalisers of the first one.
+  // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
+  // `normalisers` points to those of the first row.
   struct Block {
     std::size_t b, h, begin, rows, keys;
     T* normalisers;
@@ -80,9 +80,10 @@ class Kernel {
   struct Piece {
     std::size_t first, keys, offset;
   };
-  // The work space of a thread. Scores (pieces, block_rows_, stride_), in backward of one piece
-  // only; dropout factors of some rows; a piece of scores or gradients, rounded. In backward also
-  // the gradients of the scores, and dY_i . Y_i for each row of a block.
+  // The work space of a thread. `scores`: (pieces, block_rows_, stride_); in backward, a single
+  // piece. `factors`: dropout factors of some rows. `dscores` and `means`, in backward only: the
+  // gradients of the scores, and dY_i . Y_i for each row of a block. `operand`: a piece of scores
+  // or of their gradients, rounded to Bf16.
   struct Scratch {
     T *scores, *factors, *dscores, *means;
     Bf16* operand;
@@ -142,8 +143,8 @@ class Kernel {
     return {scratch.operand, stride_, transpose};
   }
 
-  // A tensor of `shape` with elements of the type in x. Calls copy(its part, the first token) for
-  // each head of all samples, in parallel.
+  // Makes a tensor of `shape` whose elements have the type of those in x. Fills it in parallel:
+  // calls copy(part of the tensor, first token of x) for each head of each sample.
   template <class Copy>
   Operand<T> copied(const InputTokens<T>& x, const Shape& shape, const Copy& copy) const {
     const auto copied_as = [&]<class E>(E) {
@@ -161,8 +162,8 @@ class Kernel {
   }
 
   // Copies keys or values, transposed and cut into pieces of keys per head: (batch heads, pieces,
-  // width stride_). Does so only if several blocks of queries multiply by them, because one copy
-  // then saves packing them for each block.
+  // width stride_). Does so only if several blocks of queries multiply by them: without the copy,
+  // they would be packed again for each block.
   void transpose_heads(const InputTokens<T>& x, Operand<T>& to) const {
     if (p_.queries <= block_rows_) return;
     const std::size_t size = x.width * stride_;
@@ -175,8 +176,8 @@ class Kernel {
     });
   }
 
-  // Replaces keys or values by a copy in which the rows of each head are contiguous, if several
-  // blocks of queries read them: rows that lie far apart compete for the same cache sets.
+  // If several blocks of queries read the keys or values, replaces them by a copy in which the rows
+  // of each head are contiguous. Rows that lie far apart would compete for the same cache sets.
   void pack_heads(InputTokens<T>& x) {
     if (p_.queries <= block_rows_) return;
     const Shape shape{p_.batch, heads_, p_.keys, x.width};
@@ -323,9 +324,10 @@ class Kernel {
 
   // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
   // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
-  // the mean. This error is the mean of ds - mean, weighted by p, and is subtracted too. With
-  // several pieces it is not, because it would need the differences of all pieces at once. If the
-  // result was not kept, the mean passed on is 0, and the error computed here is the mean itself.
+  // the mean. This error is the mean of ds - mean, weighted by p. It is subtracted too if the keys
+  // are in a single piece; with several pieces, it would need the differences of all pieces at
+  // once. If the result was not kept, scratch.means are 0, and the error computed here is the mean
+  // itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;

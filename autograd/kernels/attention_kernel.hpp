@@ -72,15 +72,15 @@ struct AttentionGradients {
 
 /// An attention to compute. Requires: the masks have the shapes that AttentionMasks documents.
 ///
-/// With `bf16`, its inputs have elements of Bf16, the scores and their gradients are rounded to it
-/// before they are multiplied, and all else is in T.
+/// With `bf16`, the elements of the inputs are Bf16. Scores and their gradients are rounded to Bf16
+/// before they are multiplied. Everything else is in T.
 struct AttentionProblem {
   AttentionOptions options;
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
   bool bf16 = false;
 
   /// Whether backward reads the result. In mixed precision it does so only if a row of scores is
-  /// cut into pieces; otherwise it finds the sums that it needs in the row itself.
+  /// cut into pieces. A row of one piece holds all scores that backward needs to sum.
   bool needs_result() const;
 };
 
@@ -92,7 +92,7 @@ template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);
 
-/// `y` is the result of attention_forward(), without data if it is not needed.
+/// `y` is the result of attention_forward(); without data unless problem.needs_result().
 template <class T>
 void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
                         const AttentionInputs<T>& in, const InputTokens<T>& y,

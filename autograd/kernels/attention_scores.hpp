@@ -12,8 +12,9 @@
 
 namespace xgrad::detail {
 
-/// Keys in a piece of scores. Rows of 4,096 scores would lie whole pages apart, so that their first
-/// cache lines would compete for the same few cache sets, which slows products down.
+/// Most keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores would lie whole
+/// pages apart, so that their first cache lines would compete for the same few cache sets, and
+/// products would be slow.
 inline constexpr std::size_t kPieceKeys = 240;
 
 constexpr std::size_t pieces_of(std::size_t keys) {
@@ -37,7 +38,8 @@ void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
 }
 
-/// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum without factors.
+/// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum of e^(s -
+/// largest).
 template <class T, class Factor>
 T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   return sum_terms<T>(n, [=](std::size_t j) {
@@ -59,6 +61,7 @@ T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const F
   });
 }
 
+/// Continues after subtract_mean(), whose sum is `error`: 0 but for the rounding error of the mean.
 /// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
 /// after dropout.
 template <class T, class Factor>

@@ -43,7 +43,8 @@ bool has_amx() {
   return (low & kTileState) == kTileState;
 }
 
-// Linux lets a process use AMX only if it asks, as its registers make every signal's frame larger.
+// Linux lets a process use AMX only if it asks, because AMX registers enlarge the stack frame of
+// every signal.
 bool permit_amx() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

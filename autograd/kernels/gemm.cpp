@@ -28,8 +28,8 @@ void* scratch() {
 }
 
 // The four dot products of two rows, whose elements are `next_a` apart, with two columns. An
-// addition waits for the one before it in its sum, so four sums at a time are faster. In a separate
-// function, the product has the few registers of long double for itself.
+// addition waits for the one before it in its sum, so four sums at a time are faster. This is a
+// function of its own, so that the sums have all registers of long double, which are few.
 template <class T>
 [[gnu::noinline]] std::array<T, 4> dot_products(std::size_t k, const T* upper, const T* lower,
                                                 std::size_t next_a, const T* left, const T* right,
@@ -88,11 +88,11 @@ TileSize tile_size(std::size_t m, std::size_t n, std::size_t k) {
   return {part(m, divide_up(2 * count, divide_up(n, columns)), 64), columns};
 }
 
-// Columns that are packed together: enough for a tile of rows to be worth its start, few enough for
-// several threads to share those of a layer.
+// Columns of B that are packed together. They are enough work for a task, and few enough for
+// several threads to share the columns of a layer.
 constexpr std::size_t kPackedColumns = 192;
 
-// The size of a tile of a product with a packed B, which costs nothing to cut.
+// The size of a tile of a product with a packed B. Cutting a packed B costs nothing.
 TileSize packed_tile_size(std::size_t m, std::size_t n, std::size_t k) {
   const auto count = std::size_t(threads());
   if (count == 1 || m * n * k < kWorthwhile) return {m, kPackedColumns};
@@ -129,7 +129,8 @@ auto packed_gemm() {
   return detail::packed_gemm<detail::Baseline, T, In>;
 }
 
-// C = alpha A B + beta C. `blocks`, if given, are those of B: packed if m is 0, read otherwise.
+// C = alpha A B + beta C. `blocks`, if given, has room for the packed blocks of B: they are written
+// if m is 0, and else read.
 template <class T>
 void run(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
          const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks = nullptr) {

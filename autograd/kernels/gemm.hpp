@@ -49,7 +49,7 @@ struct MatrixView {
   std::size_t stride;                   ///< distance between rows, in elements
   Transpose transpose = Transpose::no;  ///< whether to read it transposed
 
-  /// The view from row i and column j on, as they are after transposition.
+  /// The view from row i and column j on, both counted after transposition.
   MatrixView from(std::size_t i, std::size_t j) const {
     const bool swapped = transpose == Transpose::yes;
     return {data + (swapped ? j * stride + i : i * stride + j), stride, transpose};
@@ -66,15 +66,15 @@ template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc);
 
-/// gemm() in parallel over tiles of C. The bits are the same for any number of threads, and equal
-/// those of separate calls for parts of C.
+/// gemm() in parallel over tiles of C. The bits are the same for any number of threads. Separate
+/// calls for parts of C give the same bits, too.
 template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc);
 
-/// The right factor B of many products, copied once into the order in which they read it. Products
-/// of few rows, which copy nearly as much as they compute, are faster with it. T is float or
-/// double.
+/// The right factor B of many products, copied once into the order in which they read it. Without
+/// it, every product copies B again, which takes nearly as long as the product itself if A has few
+/// rows. T is float or double.
 template <class T>
 class PackedMatrix {
  public:
@@ -90,10 +90,11 @@ class PackedMatrix {
                             U beta, U* c, std::size_t ldc);
 
   std::size_t n_, k_;
-  Tensor<T> blocks_;  // of one group of columns after the other
+  Tensor<T> blocks_;  // the blocks of B, one group of columns after the other
 };
 
-/// parallel_gemm() with a packed B of the same type of elements as A, to the same bits.
+/// parallel_gemm() with a packed B, whose elements have the same type as those of A. Gives the same
+/// bits.
 template <class T>
 void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T>& b, T beta, T* c,
                    std::size_t ldc);

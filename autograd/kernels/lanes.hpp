@@ -24,7 +24,8 @@ inline constexpr std::size_t kRegisterBytes = 32;
 inline constexpr std::size_t kRegisterBytes = 16;
 #endif
 
-/// Lanes of a fold, the same for every processor; rows padded to a multiple leave no remainder.
+/// Lanes of a fold, the same for every processor. Rows padded to a multiple of it leave no
+/// remainder.
 template <class T>
 inline constexpr std::size_t kLanes = std::is_same_v<T, long double> ? 1 : 64 / sizeof(T);
 
@@ -58,9 +59,9 @@ void fold(V& v, const Op& op, std::index_sequence<i...> lanes) {
   }
 }
 
-/// The register of term(0) ... term(n - 1) and then `rest`; n may exceed the lanes of a register. A
-/// loop whose length is constant becomes masked instructions, where a loop to n would go through
-/// memory.
+/// Fills a register with term(0) ... term(n - 1), and the lanes after them with `rest`. n may
+/// exceed the lanes of a register. The compiler turns the loop, whose length is constant, into
+/// masked instructions; a loop up to n would go through memory.
 template <class T, class Term>
 Lanes<T> first_lanes(unsigned n, T rest, const Term& term) {
   constexpr unsigned width = sizeof(Lanes<T>) / sizeof(T);
@@ -70,9 +71,9 @@ Lanes<T> first_lanes(unsigned n, T rest, const Term& term) {
   return load_lanes(terms);
 }
 
-/// Folds term(0) ... term(n - 1) with op(total, terms) in `lanes` lanes: more hide op's latency in
-/// long rows. `start` is op's neutral element, and terms_at(i) is the register of term(i) and the
-/// terms after it.
+/// Folds term(0) ... term(n - 1) with op(total, terms) in `lanes` lanes. More lanes hide op's
+/// latency in long rows. `start` is op's neutral element, and terms_at(i) is the register of
+/// term(i) and the terms after it.
 template <std::size_t lanes, class T, class Op, class TermsAt, class Term>
 T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, const Term& term) {
   constexpr std::size_t width = sizeof(Lanes<T>) / sizeof(T), registers = lanes / width;
@@ -101,7 +102,7 @@ T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, 
   }
 }
 
-/// fold_registers() of terms that are computed.
+/// fold_registers() of terms that `term` computes.
 template <std::size_t lanes, class T, class Op, class Term>
 T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
   const auto terms_at = [&term](std::size_t i) {
@@ -113,8 +114,8 @@ T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
   return fold_registers<lanes>(n, start, op, terms_at, term);
 }
 
-/// fold_registers() of the elements of x. A loop that only copies them would become a copy through
-/// memory.
+/// fold_registers() of the elements of x. Loads them directly: in fold_terms(), the compiler would
+/// copy them through memory.
 template <class T, class Op>
 T fold_elements(const T* x, std::size_t n, T start, const Op& op) {
   return fold_registers<kLanes<T>>(

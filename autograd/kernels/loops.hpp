@@ -15,7 +15,8 @@
 
 namespace xgrad::detail {
 
-/// Elements in a block of a parallel loop: enough to pay for a task, few enough to fit the cache.
+/// Elements in a block of a parallel loop: enough work to outweigh the cost of starting a task, few
+/// enough to fit the cache.
 constexpr std::size_t kElementGrain = 16384;
 
 /// The number of rows of this width in such a block.
@@ -41,8 +42,7 @@ using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
 struct RowLayout {
   std::size_t count, width;
 
-  /// Rows per block of a parallel loop: depends on the width alone, and is enough to pay for a
-  /// task.
+  /// Rows per block of a parallel loop. Depends on the width alone.
   std::size_t grain() const { return row_grain(width); }
 };
 
@@ -62,9 +62,9 @@ void for_each_row(const RowLayout& rows, const F& f) {
   });
 }
 
-/// Adds the sum over all rows to `sums` (width). add(row, part) adds a row to the sums of its block
-/// of `grain` rows, behind which it has `room` elements of work space. Blocks run in parallel and
-/// are added in order, so the bits do not depend on the number of threads.
+/// Adds the sum of all rows to `sums` (width). add(row, part) adds a row to `part`, the sums of a
+/// block of `grain` rows. `room` elements of work space follow these sums. Blocks run in parallel
+/// and are added in order, so the bits do not depend on the number of threads.
 template <class T, class Add>
 void add_rows(std::size_t rows, std::size_t grain, std::size_t width, std::size_t room,
               const Add& add, T* sums) {

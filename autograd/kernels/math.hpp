@@ -1,9 +1,9 @@
 // Elementary functions for kernels, with the same bits on every processor; and GELU. Internal.
 //
 // For float, exp, tanh and erf are short polynomials without branches or calls, so that the
-// compiler vectorises loops over them. The others are those of double, rounded. double, where
-// accuracy matters more, uses portable_math.hpp. long double, which only gradcheck uses, calls the
-// C library.
+// compiler vectorises loops over them. The other functions of float round the result of the
+// function of double. Accuracy matters more for double, which uses portable_math.hpp. Functions of
+// long double, for gradcheck only, call the C library.
 #pragma once
 
 #include <bit>
@@ -50,7 +50,7 @@ inline float tanh(float x) {
   const float a = std::abs(x);
   const float e = detail::exp(-2.0f * a);
   const float large = (1.0f - e) / (1.0f + e);
-  const float s = x * x;  // near zero the quotient cancels; Cephes' polynomial does not
+  const float s = x * x;  // near zero, 1 - e loses digits; Cephes' polynomial does not
   float p = -5.70498872745e-3f;
   p = p * s + 2.06390887954e-2f;
   p = p * s - 5.37397155531e-2f;

@@ -29,14 +29,15 @@ struct Copy {
   bool is_of(const Saved<float>& x) const { return !of.owner_before(x) && !x.owner_before(of); }
 };
 
-// The copies that this thread used last, the newest first: enough for the results that a layer of a
-// decoder reads, so that its encoder's result stays among them.
+// The copies that this thread used last, newest first. All layers of a decoder read the result of
+// the encoder. A layer reads fewer than 16 results, so the copy of that result is still here in the
+// next layer.
 thread_local std::array<Copy, 16> copies;
 
 }  // namespace
 
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i) {
-  // Only the result of a recorded op cannot change.
+  // Shares copies of results of recorded ops only, because other tensors can change.
   if (!static_cast<const Versioned<float>&>(x[i]).recorded) {
     return std::make_shared<const Tensor<Bf16>>(rounded(x[i]));
   }

@@ -15,8 +15,8 @@ namespace xgrad::detail {
 /// x with each element rounded to bfloat16, in parallel.
 Tensor<Bf16> rounded(const Tensor<float>& x);
 
-/// Whether products of ops on T, made on this thread now, read operands of Bf16. An op keeps this
-/// for its backward.
+/// Whether products of ops on T that this thread runs now read operands of Bf16. An op keeps the
+/// answer for its backward.
 template <class T>
 bool products_in_bf16() {
   return std::is_same_v<T, float> && autocast_enabled();
@@ -62,7 +62,7 @@ class Operand {
 /// while one of them keeps it.
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
 
-/// Input i of an op as an operand of forward(). Backward may keep it too if `keep`.
+/// Input i of an op as an operand of forward(). With `keep`, the operand can be kept for backward.
 template <class T>
 Operand<T> operand(const Inputs<T>& x, std::size_t i, bool bf16, bool keep = true) {
   if constexpr (std::is_same_v<T, float>) {

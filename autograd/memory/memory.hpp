@@ -1,5 +1,5 @@
-// The memory of tensors, 64-byte aligned and recycled between steps. OutOfMemory, when there is
-// none. Counters of memory and of matrix products.
+// The memory of tensors: 64-byte aligned, and reused from step to step. OutOfMemory is thrown when
+// memory runs out. Counters count memory and the operations of matrix products.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
-/// The allocator of all tensors. Naming it makes Tensor the same type for any xtensor macros that a
-/// program defines. Small blocks come from TBB, large ones from regions that are kept, so that a
-/// warm training step requests no memory from the system.
+/// The allocator of all tensors. Because Tensor names it, Tensor is the same type whichever xtensor
+/// macros a program defines. Small blocks come from TBB. Large blocks come from regions that are
+/// kept, so that after the first steps, training requests no memory from the system.
 template <class T>
 struct Allocator {
   using value_type = T;  ///< the type of an element
@@ -47,18 +47,18 @@ struct Allocator {
 /// A bad_alloc that says how many bytes were requested and for what. Allocates nothing itself.
 class OutOfMemory final : public std::bad_alloc {
  public:
-  /// `bytes` is the size requested; `purpose` is a string literal, as "a tensor".
+  /// `bytes` is the size requested; `purpose` is a string literal, such as "a tensor".
   OutOfMemory(std::size_t bytes, const char* purpose) noexcept {
-    std::snprintf(text_, sizeof text_, "no room for %zu bytes, %s", bytes, purpose);
+    std::snprintf(text_, sizeof text_, "cannot allocate %zu bytes for %s", bytes, purpose);
   }
-  /// The message: "no room for N bytes, PURPOSE".
+  /// The message: "cannot allocate N bytes for PURPOSE".
   const char* what() const noexcept override { return text_; }
 
  private:
   char text_[96];
 };
 
-/// Counts on all threads while it lives. Only one may live at a time.
+/// While a Counters lives, counts memory and products on all threads. Only one may live at a time.
 class Counters {
  public:
   /// Starts at zero. Throws Error when another Counters lives.

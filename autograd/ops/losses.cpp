@@ -18,7 +18,8 @@ template <class T>
 struct MeanOp : Op<T> {
   using Sum = detail::Sum<T>;
 
-  // `sum` computes that of rows or elements begin ... end - 1; blocks are added in their order.
+  // sum(begin, end) computes the sum of the losses of rows or elements begin ... end - 1. Blocks
+  // are added in their order.
   template <class F>
   Value<T> mean(std::size_t n, std::size_t grain, const F& sum, Sum divisor) {
     std::vector<Sum> blocks((n + grain - 1) / grain);
@@ -155,7 +156,7 @@ struct CrossEntropyOp final : MeanOp<T> {
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // the two terms of each row's lse
   Tensor<T> smoothing;         // (V): the part of t that does not depend on the target
-  Sum smoothing_sum = 0;       // of `smoothing` as rounded: a row's gradient adds up to 0
+  Sum smoothing_sum = 0;       // sum of the rounded `smoothing`: a row's gradient adds up to 0
 };
 
 // The mean of f(x, y), whose derivatives are fx(x, y) and fy(x, y).

@@ -23,8 +23,8 @@ using detail::Operand;
 constexpr std::size_t kRows = 64;
 
 // Up to this many rows, a product reads the packed copy of its weight, if there is one. For more
-// rows, packing costs little compared with the product, whose blocks are wider than those of the
-// copy.
+// rows, packing costs little compared with the product, and the product packs wider blocks than
+// those of the copy.
 constexpr std::size_t kFewRows = 256;
 
 // The sizes of y (rows, out) = x (rows, in) weight^T (out, in) + bias (out).
@@ -177,8 +177,8 @@ struct LinearGelu final : Op<T> {
     return y;
   }
 
-  // That pass for one row. The slopes replace z. They are not rounded here, because the compiler
-  // would not vectorize one loop that does both.
+  // The pass over Z for one row. Replaces z by the slopes f gelu'(z). Another loop rounds the
+  // slopes, because the compiler would not vectorize one loop that does both.
   template <class Factor>
   void activate_row(const T* bias, const Factor& factor, T* z, T* y, bool wanted) const {
     if (wanted) {

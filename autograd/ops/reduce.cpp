@@ -1,7 +1,8 @@
 // Sums, means and maxima of all elements, along an axis, or over the tokens that a mask keeps.
 //
-// Long sums run in blocks of fixed size, whose results are summed in the same way. So the bits
-// depend on the shape alone, and the rounding error grows with the number of levels, not elements.
+// Long sums run in blocks of fixed size. The sums of the blocks are summed in the same way. So the
+// bits depend on the shape alone, and the rounding error grows with the number of levels, not
+// elements.
 
 #include <limits>
 #include <vector>
@@ -165,7 +166,7 @@ struct MaskedMax final : Op<T> {
       T* out = y->data() + n / tokens * width;
       std::size_t* place = places.data() + n / tokens * width;
       for (std::size_t j = 0; j < width; ++j) {
-        // This form finds and keeps NaN.
+        // With this condition, NaN replaces any number and then stays.
         if (place[j] != kNowhere && (in[j] <= out[j] || out[j] != out[j])) continue;
         out[j] = in[j];
         place[j] = n;

@@ -106,7 +106,7 @@ struct Sparsemax {
         if (x[i] - largest > tau) sum += x[i] - largest, ++above;
       }
       if (above == before) return largest + tau;
-      tau = std::max(tau, (sum - T(1)) / T(above));  // max() undoes a fall by rounding
+      tau = std::max(tau, (sum - T(1)) / T(above));  // tau never falls, but for rounding
       before = above;
     }
   }

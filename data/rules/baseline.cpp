@@ -149,7 +149,7 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   for (std::size_t r = 0; r <= widest; ++r) {
     accuracies.push_back(measure_windows("", counts, *validation, r).accuracy);
   }
-  const auto best = std::ranges::max_element(accuracies);  // the smallest radius of several
+  const auto best = std::ranges::max_element(accuracies);  // the smallest of equally good radii
   const auto radius = std::size_t(best - accuracies.begin());
   baseline.window = measure_windows("", counts, *test, radius).accuracy;
   return baseline;

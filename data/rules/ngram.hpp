@@ -15,10 +15,11 @@ namespace xgrad {
 
 /// Limits at which counting n-grams stops.
 struct GramLimits {
-  /// Occurrences of n-grams; each counts once per answer of its example.
+  /// Most occurrences of n-grams that are counted. An occurrence counts once for each answer of its
+  /// example.
   std::size_t counted = std::size_t(1) << 24;
-  /// Limit of the number of distinct n-grams, and of distinct pairs of an n-gram and a class or
-  /// token. At the default limit both together take about 200 MB.
+  /// Most distinct n-grams, and most distinct pairs of an n-gram and a class or token. At the
+  /// default limit both together take about 200 MB.
   std::size_t different = std::size_t(1) << 22;
 };
 
@@ -146,10 +147,10 @@ class NGram {
 /// The loss of a rule in nats and in bits, as ", loss 1.4523 (2.0953 bits)"; empty if it has none.
 std::string loss_text(const Rule& rule);
 
-/// Measures NGram on the test split, with n-grams of 1 to n tokens for the n up to `longest` that
-/// has the lowest loss on the validation split. Its accuracy is that of the likeliest token. The
-/// name of the rule says n, and in how many rows it counted if `limits` stopped the counting.
-/// Requires: a task whose TaskShape::next is not none.
+/// Measures NGram on the test split, with n-grams of 1 to n tokens. Chooses the n up to `longest`
+/// that has the lowest loss on the validation split. Its accuracy counts how often the likeliest
+/// token is right. The name of the rule says n, and in how many rows it counted if `limits` stopped
+/// the counting. Requires: a task whose TaskShape::next is not none.
 Rule ngram_rule(const Task& task, std::size_t longest,
                 GramLimits limits = {.counted = std::size_t(1) << 27});
 
@@ -179,7 +180,7 @@ class NaiveBayes {
   std::vector<std::int32_t> guess(const Example& example, double smoothing) const;
 
  private:
-  std::size_t longest_, choices_;  // choices: slots per decision, of which one is right
+  std::size_t longest_, choices_;  // choices: slots per decision; one of them is right
   bool answers_;
   std::size_t rows_ = 0;
   // Counts of n-grams with slots: a slot is a class; for binary answers, 2k means "no" and 2k + 1

@@ -53,9 +53,10 @@ struct Ar2 {
   double expected(double x1, double x2) const { return a1 * x1 + a2 * x2; }
 };
 
-/// Makes `count` processes whose variance tends to 1 and whose spectra peak at different
-/// frequencies: poles r exp(+-i theta), theta = pi (k + 1) / (count + 1), so a1 = 2 r cos theta, a2
-/// = -r^2 and sigma^2 = (1 + a2) ((1 - a2)^2 - a1^2) / (1 - a2) (Box & Jenkins, 3.2.4).
+/// Makes `count` processes with a stationary variance of 1 and spectra that peak at different
+/// frequencies. Process k has the poles r exp(+-i theta), with r = `radius` and theta = pi (k + 1)
+/// / (count + 1). So a1 = 2 r cos theta, a2 = -r^2 and sigma^2 = (1 + a2) ((1 - a2)^2 - a1^2) / (1
+/// - a2) (Box & Jenkins, 3.2.4).
 std::vector<Ar2> resonators(std::size_t count, double radius);
 
 /// Draws a signal of `length` samples. Each value is rounded to float before the next is computed

@@ -1,5 +1,6 @@
-// Synthetic tasks: tasks whose examples are generated, described by a few functions, and the inputs
-// that most of them share: random tokens, all equally likely, and random edges between them.
+// Synthetic tasks: tasks whose examples are generated. A few functions describe such a task. Also
+// draws the inputs that most of them use: random tokens, all equally likely, and random edges
+// between them.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  /// Sizes of inputs and outputs. If all tokens or classes have names, their number is that of the
-  /// names.
+  /// Sizes of inputs and outputs. `vocabulary` and `classes` may be left out if all tokens or
+  /// classes have names.
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
@@ -64,15 +65,16 @@ Split split_of(const Tokens& ids);
 /// split_of() for any input: hashes its tokens, the bits of its numbers, and its edges.
 Split split_of(const Example& input);
 
-/// The names of `count` tokens or classes: `prefix` and a number, the first of which is `first`.
-/// After them come `more`.
+/// The names of `count` tokens or classes: `prefix` and a number that counts from `first`. Then the
+/// names in `more`.
 std::vector<std::string> numbered(std::size_t count, const std::vector<std::string>& more = {},
                                   const std::string& prefix = "", std::size_t first = 0);
 
-/// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
-/// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the
-/// options `examples`, `validation` and `test`. A task that has an option `examples` of its own
-/// sets Synthetic::inputs; the seed then chooses that many of them for training, or all for 0.
+/// Completes the entry of a task. Example i of a split is a function of (seed, split, i): inputs
+/// are drawn until one belongs to the split. So no input occurs in two splits. Adds the options
+/// `examples`, `validation` and `test`. A task that already has an option `examples` must set
+/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if it
+/// is 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.
@@ -114,15 +116,15 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 /// Returns the right targets of an input.
 using Solve = std::function<Tokens(const Tokens& ids)>;
 
-/// A task with random tokens and a target per token, with as many classes as symbols: those of the
-/// option `symbols`, unless their number is given. Throws ConfigError when there are too few inputs
-/// for three disjoint splits.
+/// A task with random tokens and a target per token. There are `symbols` symbols and as many
+/// classes; if `symbols` is 0, the option `symbols` gives their number. Throws ConfigError when
+/// there are too few inputs for three disjoint splits.
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols = 0);
 /// A task with tokens 0 and 1 and one target per sequence, "no" or "yes". Throws as
 /// uniform_tokens().
 Synthetic uniform_bits(const Options& options, Solve solve);
-/// The entry of a task of uniform_tokens(), with uniform_options(), unless it has others, and
-/// length_options().
+/// The entry of a task of uniform_tokens(). Its options are uniform_options(), unless `about` has
+/// options.
 TaskEntry uniform_task(TaskEntry about, Solve solve);
 /// The entry of a task of uniform_bits(), with length_options().
 TaskEntry bits_task(TaskEntry about, Solve solve);

@@ -113,7 +113,7 @@ void open_hdf5(Source& source) {
   source.block = kHdf5Block;
 }
 
-// The hash of each file is the key of the next one's.
+// Hashes the files in turn. The hash of each file is the key of the next hash.
 std::uint64_t fingerprint_of(const Source& source) {
   constexpr std::size_t kRead = std::size_t(1) << 20;
   std::uint64_t key = 0;

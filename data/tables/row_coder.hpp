@@ -23,7 +23,7 @@ namespace xgrad {
 enum class TokenKind {
   words,        ///< words separated by white space, list items, or whole numbers
   plain_words,  ///< words without punctuation, with ASCII letters in lower case
-  word_pairs,   ///< plain words, and after each its pair with the next word, as in_the
+  word_pairs,   ///< plain words, each followed by its pair with the next word, such as in_the
   characters,
   numbers  ///< vectors or single numbers
 };
@@ -38,7 +38,7 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
   return Enum(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-// The functions below throw DataError that starts with `place` where a field has another type.
+// The functions below throw DataError that starts with `place` if a field has another type.
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
 /// receives any text that must be created. There must be tokens; a list item holds no white space.
@@ -49,7 +49,7 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 /// whole number.
 std::string sequence_label(const std::string& place, const Field& field);
 
-/// One yes-or-no answer of a row, or a label, which always holds.
+/// One yes-or-no answer of a row, or a label. A label always holds.
 struct Answer {
   std::string name;    ///< name, a word
   bool holds = false;  ///< true: yes
@@ -58,9 +58,9 @@ struct Answer {
 /// Returns the labels of `count` tokens: words of a text, a list of words, or whole numbers.
 std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count);
 
-/// Returns the answers in a field. A text or list of words, each of which occurs once, names the
-/// answers that are yes; others are not returned. Numbers are 1 (yes) or 0 (no), one per answer;
-/// those answers are named 0, 1, 2 and so on.
+/// Returns the answers in a field. A text or list of words names the answers that are yes, each
+/// once; other answers are not returned. Numbers are 1 (yes) or 0 (no), one per answer; those
+/// answers are named 0, 1, 2 and so on.
 std::vector<Answer> field_answers(const std::string& place, const Field& field);
 
 /// Returns the numbers of a field, or of its text, separated by white space: one per token, at
@@ -92,7 +92,7 @@ inline constexpr std::array kLabels = {"sequence", "tokens", "multi_label",
 /// How rows become examples. The columns of a table are the inputs, then the target unless labels
 /// are masked or next, then the edges of graphs.
 struct RowOptions {
-  /// Input columns; several: one number each, one token per column.
+  /// Input columns. If there are several, each holds one number per row and becomes one token.
   std::vector<std::string> inputs = {"text"};
   std::string target = "label";         ///< target column
   std::string edges = {};               ///< column of edges; empty: no graphs
@@ -101,8 +101,8 @@ struct RowOptions {
   std::size_t vocabulary = 0;           ///< maximum size of the vocabulary; 0: no limit
   std::size_t min_count = 1;            ///< minimum count: rarer tokens become kUnknown
   std::size_t max_length = 0;           ///< maximum tokens per row; 0: longest row read by learn()
-  /// Whether to cut longer rows; else they are an error. Labels::next makes examples of all pieces,
-  /// the others keep the first.
+  /// Whether to cut longer rows; else they are an error. Labels::next makes an example of every
+  /// piece; the other kinds of labels keep only the first piece.
   bool cut = false;
   std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
   bool lowercase = false;  ///< whether to convert inputs to lower case

@@ -95,7 +95,7 @@ class RowTask final : public Task {
                          shape.target != TargetKind::numbers;
     if (!of_text) return {};
     if (coder_.options().tokens == TokenKind::word_pairs) {
-      // Naive Bayes itself counts pairs, among them those that are too rare to be tokens.
+      // Naive Bayes counts pairs itself, including pairs that are too rare to be tokens.
       RowOptions words = coder_.options();
       words.tokens = TokenKind::plain_words;
       return RowTask(source_, std::move(words), seed_).rules();
@@ -158,7 +158,7 @@ class RowTask final : public Task {
   std::vector<double> unknown_rates(const PackedExamples& examples) const {
     const RowOptions& options = coder_.options();
     if (options.unknown == 0 || coder_.vectors()) return {};
-    std::vector<double> rates(coder_.vocabulary_and_scales().tokens.size());  // first the counts
+    std::vector<double> rates(coder_.vocabulary_and_scales().tokens.size());  // counts at first
     for (std::size_t i = 0; i < examples.size(); ++i) {
       for (const std::int32_t id : examples.get(i).ids) ++rates[std::size_t(id)];
     }

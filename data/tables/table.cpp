@@ -111,7 +111,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // bytes per line
 constexpr std::size_t kMostOfParser = 300;  // bytes of a parser message, which may quote the line
 
-/// Parses one object and refuses repeated names, of which the parser alone would keep the last.
+/// Parses one object. Refuses repeated names; the parser alone would keep only the last of them.
 static Json parse_object(const std::string& place, std::string_view line) {
   std::set<std::string> names;
   std::string twice;

@@ -7,7 +7,7 @@
 
 namespace xgrad {
 
-// In the file of each family, and of each task without one.
+// Defined in the file of each family of tasks, or of a task that belongs to no family.
 extern const std::vector<TaskEntry> kArithmeticTasks, kAutomataTasks, kBracketTasks, kCountingTasks,
     kGraphTasks, kLookupTasks, kMarkovTasks, kOrderTasks, kSentenceTasks, kSignalTasks;
 TaskEntry cmu_task(), fashion_mnist_task(), files_task(), kjv_task(), languages_task(),
@@ -39,7 +39,7 @@ static std::vector<TaskEntry>& table() {
   return entries;
 }
 
-// The first task whose name does not come before this one.
+// The first task whose name does not come before `name` in alphabetical order.
 static auto place_of(const std::string& name) {
   return std::ranges::lower_bound(table(), name, {}, &TaskEntry::name);
 }

@@ -154,7 +154,8 @@ Variable<T> MultiHeadAttention<T>::rotated(const Variable<T>& x, std::size_t hea
   return rotary_embedding(x, options_.head_dim, heads, 10000, first);
 }
 
-// Queries, keys and values of x. One product computes all three where one weight holds them.
+// Queries, keys and values of x. If one weight holds all three projections, one product computes
+// them.
 template <class T>
 std::array<Variable<T>, 3> MultiHeadAttention<T>::project_all(const Variable<T>& x) const {
   if (!in_weight_.defined()) return {project(x, 0), project(x, 1), project(x, 2)};

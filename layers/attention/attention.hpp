@@ -24,7 +24,7 @@ struct MultiHeadAttentionOptions {
   bool out_bias = true;                         ///< bias of the output projection
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
   AttentionWeightOptions weights = {};          ///< score function and activation
-  PositionKind positions = PositionKind::none;  ///< ignored unless it acts in attention
+  PositionKind positions = PositionKind::none;  ///< kinds that are added to tokens have no effect
   std::size_t max_distance = 32;                ///< K of relative_bias
   bool cross_positions = false;                 ///< rotary acts in cross-attention, too
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
@@ -39,7 +39,7 @@ struct KVCache {
 
   /// The number n of tokens.
   std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
-  /// Row b becomes the old row rows[b]; a row may occur several times, or not at all.
+  /// Row b becomes the old row rows[b]. `rows` may repeat or omit rows.
   void select(const Ids& rows) {
     if (!keys.defined()) return;
     keys = take(keys, 0, rows);

@@ -12,7 +12,8 @@ namespace xgrad {
 /// asymmetry and redundancy are means over samples, with Frobenius norms:
 ///
 ///     entropy     -sum_j a_ij ln a_ij, in nats
-///     distance    sum_j a_ij |i - j|, in tokens; in cross-attention, of places in two sequences
+///     distance    sum_j a_ij |i - j|, in tokens; in cross-attention, i and j are positions in
+///                 two different sequences
 ///     asymmetry   |A - A^T| / (sqrt(2) |A|), from 0 to 1; 0 in cross-attention
 ///     redundancy  <A_g, A_h> / (|A_g| |A_h|) of two heads g and h: 1 when their maps are equal, 0
 ///                 when they share no key

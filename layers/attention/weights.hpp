@@ -55,8 +55,8 @@ Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const Variable<T>& additive = {},
                               const TakeActivation<T>& take = nullptr);
 
-/// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v): attention() where
-/// is_fused(weights) and `take` is not given, else dropout(attention_weights()) v.
+/// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v). Calls attention()
+/// if is_fused(weights) and `take` is not given; otherwise computes dropout(attention_weights()) v.
 template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                           const AttentionWeightOptions& weights, AttentionOptions options,

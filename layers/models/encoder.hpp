@@ -75,8 +75,8 @@ struct Memory {
 template <class T>
 struct EncoderCache {
   std::vector<KVCache<T>> tokens = {};  ///< keys and values of the tokens so far, for each block
-  std::vector<KVCache<T>> memory = {};  ///< those of a decoder's memory
-  AttentionMasks masks = {};            ///< those of the memory
+  std::vector<KVCache<T>> memory = {};  ///< in a decoder: the memory's keys and values, likewise
+  AttentionMasks masks = {};            ///< masks of the memory
 };
 
 /// z' = residual1(z, self_attn), z'' = residual2(z', mlp); pre-norm is
@@ -93,8 +93,7 @@ class EncoderBlock {
   /// Makes its parameters below `scope`.
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention. Requires the memory in a
-  /// decoder.
+  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention. A decoder needs `memory`.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
   /// The keys and values of a decoder's memory, for decode_step().
@@ -125,10 +124,11 @@ class Encoder {
   /// x (B, N, D) -> (B, N, D); the bias and the memory are those of every block.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
-  /// Starts decoding: what the blocks keep before the first token. Reads a decoder's memory.
+  /// Starts decoding: returns the cache before the first token. In a decoder, it holds the keys and
+  /// values of the memory.
   EncoderCache<T> start(const Memory<T>& memory = {}) const;
-  /// Causal: the tokens x (B, N, D) that follow those of `cache`, as
-  /// MultiHeadAttention::decode_step() -> (B, N, D).
+  /// Decodes causally: x (B, N, D) -> (B, N, D), where x are the tokens after those of `cache`.
+  /// Appends their keys and values to `cache`, as MultiHeadAttention::decode_step() does.
   Variable<T> decode_step(Variable<T> x, EncoderCache<T>& cache) const;
 
  private:

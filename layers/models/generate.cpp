@@ -69,8 +69,8 @@ void add(Generated<T>& output, std::vector<T>& rows, const T* row, std::size_t c
   rows.insert(rows.end(), row, row + classes);
 }
 
-// A hypothesis by its continuation: the row of the decoding that it continues, and its class.
-// An ended one has no class.
+// A hypothesis: the row of the decoding that it continues, and the class that it appends. A
+// hypothesis that has ended appends none.
 struct Candidate {
   std::size_t from;
   std::int32_t next;

@@ -8,8 +8,8 @@
 
 namespace xgrad {
 
-/// Sequences that grow by one class at a time, one in each row of a batch. Works without gradients
-/// and in evaluation.
+/// Sequences that grow by one class at a time, one in each row of a batch. Computes no gradients,
+/// and no dropout.
 template <class T>
 class Decoding {
  public:
@@ -21,8 +21,8 @@ class Decoding {
   /// Appends a class to each row and computes the logits() of the next one. Throws ShapeError when
   /// the rows become longer than the model can read.
   virtual void append(const std::vector<std::int32_t>& classes) = 0;
-  /// Row b becomes the old row rows[b]; a row may occur several times, or not at all. The new B is
-  /// the size of `rows`, at least 1.
+  /// Row b becomes the old row rows[b]. `rows` may repeat or omit rows. The new B is the size of
+  /// `rows`, at least 1.
   virtual void select(const std::vector<std::size_t>& rows) = 0;
 
  protected:
@@ -35,8 +35,9 @@ class Decoding {
   Tensor<T> logits_;
 };
 
-/// A Decoding that runs the model on the input and the whole output for each class. Requires: the
-/// model predicts ModelInput::outputs class by class, and outlives the result.
+/// A Decoding without a cache: for each new class it runs the model on the input and the whole
+/// output so far. Requires: the model predicts ModelInput::outputs class by class, and outlives the
+/// result.
 template <class T>
 std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>& model,
                                            const ModelInput<T>& input);
@@ -48,7 +49,7 @@ SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows
 template <class T>
 struct Generated {
   std::vector<std::int32_t> classes = {};  ///< the last one ends the output, unless it was cut
-  /// log P(classes | input) in nats: the sum over the classes, that of the end among them.
+  /// log P(classes | input) in nats: the sum over all classes, including the end class.
   double log_probability = 0;
   Tensor<T> logits = {};  ///< (classes.size(), classes of the task), from which each was chosen
 };
@@ -57,16 +58,17 @@ struct Generated {
 /// given classes 0 ... i-1; ties go to the smallest class. An output ends with the class `end`,
 /// which it includes, or after `longest` classes, at least 1.
 ///
-/// A generated output is entirely correct exactly when every class is correct under teacher
-/// forcing, because both read the same classes up to the first error. The exact match of Metrics,
-/// measured under teacher forcing, is therefore that of generated outputs.
+/// Teacher forcing and greedy decoding read the same classes up to the first error. So an output is
+/// generated without error exactly when every class is correct under teacher forcing. The exact
+/// match of Metrics is measured under teacher forcing, and equals the exact match of generated
+/// outputs.
 template <class T>
 std::vector<Generated<T>> generate(Decoding<T>& decoding, std::int32_t end, std::size_t longest);
 
 /// Settings of beam_search().
 struct BeamOptions {
   std::size_t width = 1;      ///< K, hypotheses that are kept, at least 1
-  double length_penalty = 0;  ///< A; 0: hypotheses are compared by their probability
+  double length_penalty = 0;  ///< A, the exponent of the length in beam_search()
 };
 
 /// A hypothesis of a beam search.
@@ -77,14 +79,15 @@ struct Hypothesis {
 
 /// Returns the best outputs of a beam search, best first: at most K, at least 1. Requires: one row.
 ///
-/// The beam starts with the empty output. In each step, the outputs in it that have not ended are
-/// replaced by all their continuations by one class. The K outputs with the largest
+/// The beam starts with the empty output. In each step, every output that has not ended is replaced
+/// by its continuations, one for each class. The beam keeps the K outputs with the largest
 ///
 ///     log P(classes | input) / (number of classes)^A
 ///
-/// stay. Ties go to the output that comes first in the beam, then to the smaller class. The search
-/// ends when all outputs in the beam have ended, or have `longest` classes. A = 0 prefers probable
-/// outputs, which are often short; A = 1 compares means per class. K = 1 is greedy.
+/// Ties go to the output that comes first in the beam, then to the smaller class. The search ends
+/// when all outputs in the beam have ended, or have `longest` classes. A = 0 compares total
+/// log-probabilities, which favours short outputs; A = 1 compares the means per class. K = 1 is
+/// greedy decoding.
 template <class T>
 std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std::size_t longest,
                                     const BeamOptions& options);

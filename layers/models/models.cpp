@@ -130,8 +130,8 @@ template <class T>
 std::unique_ptr<Decoding<T>> EncoderModel<T>::decode(const ModelInput<T>& input) const {
   check_shape(
       is_causal_ && input.ids != nullptr && !input.mask,
-      "model: only a causal model of tokens without padding, whose tokens see nothing after "
-      "them, can continue its input");
+      "model: to continue its input, each token must depend only on itself and the tokens before "
+      "it, and the input must be token ids without padding");
   const NoGrad no_grad;
   return std::make_unique<CachedDecoding<T>>(embedding_, encoder_, head_, Memory<T>{}, *input.ids);
 }

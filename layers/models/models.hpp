@@ -27,9 +27,10 @@ class EncoderModel final : public SequenceModel<T> {
 
   /// Throws ShapeError when the input does not fit.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
-  /// Continues its input, token ids without padding, as a language model: the logits for the last
-  /// token are those of the token that follows. Throws ShapeError unless each token sees itself and
-  /// those before it only: causal, without pooling, batch norm, adjacency and relative_index.
+  /// Continues the input, token ids without padding, as a language model: at each token, the logits
+  /// predict the next token. Throws ShapeError unless each token depends only on itself and the
+  /// tokens before it. So the model must be causal, and have no pooling, batch norm, adjacency and
+  /// relative_index.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
  private:
@@ -67,7 +68,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
 
   /// Throws ShapeError when input.outputs is absent, of length 0 or too long.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
-  /// Starts empty outputs. Reads the input once.
+  /// Starts with empty outputs. Runs the encoder only once, here.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kMostRank = 32;
 constexpr std::size_t kAlignment = 64;  // alignment of the values in the file
 constexpr const char* kNoHeader = "its npy header is not one that NumPy writes";
 
-/// The npy type of a tensor's values; bytes are those of a mask.
+/// The npy type of a tensor's values. Values of one byte are those of a mask.
 template <class T>
 constexpr const char* kDescr = std::is_integral_v<T> ? sizeof(T) == 1 ? "|b1" : "<i4"
                                : sizeof(T) == 4      ? "<f4"
@@ -38,14 +38,14 @@ struct Header {
   std::vector<std::size_t> shape;
 };
 
-/// Parses the dictionary literal of a header, written as JSON.
+/// Parses the dictionary literal of a header: rewrites Python's syntax as JSON and parses that.
 Header parse_literal(std::string_view literal) try {
   check<FormatError>(literal.find_first_of("[]\"") == std::string_view::npos, kNoHeader);
   std::string json;
   for (const char c : literal) {
     if (c == ' ' || c == '\n') continue;
     if ((c == ')' || c == '}') && json.ends_with(',')) json.pop_back();
-    const std::size_t other = std::string_view("'()TF").find(c);  // True and False begin so
+    const std::size_t other = std::string_view("'()TF").find(c);  // T, F: True and False
     json += other == std::string_view::npos ? c : "\"[]tf"[other];
   }
   const auto header = nlohmann::json::parse(json);
@@ -209,7 +209,8 @@ NpyFile::NpyFile(const std::string& path)
           parse(file_.read(0, std::min<std::size_t>(file_.size(), kMagic.size() + 6 + kMostHeader)),
                 file_.size())) {}
 
-// In column-major order, the values of the rows lie apart, in a run for each place within a row.
+// In column-major order, the values of a row are not contiguous: the file has a run of values for
+// each place within a row, with one value from every row.
 Array NpyFile::rows(const Range& rows) const {
   const Layout& all = layout_;
   Layout part = all;

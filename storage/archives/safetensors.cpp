@@ -42,16 +42,16 @@ struct Header {
   std::vector<Entry> entries;
 };
 
-/// Names appear in messages, and so on terminals.
+/// Refuses control characters, because names appear in messages, and messages on terminals.
 void check_name(const std::string& name) {
   const auto control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
   check<FormatError>(name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), control),
                      "its header has a name that is too long or has control characters");
 }
 
-/// Checks a header while it is parsed. Refuses repeated names, which the parsed tree would not
-/// show, and structures that the format does not have, which could make the tree much larger than
-/// the text.
+/// Checks a header while it is parsed. Refuses repeated names, because the parsed tree would not
+/// show them. Refuses structures that the format does not have, because they could make the tree
+/// much larger than the text.
 class Guard {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {

@@ -1,7 +1,7 @@
-// safetensors: the format in which PyTorch users exchange weights.
-// A file holds the length of the header, the header, which is JSON padded with spaces, and the
-// data. The bytes of the tensors, little-endian and row-major, fill the data without gaps. F64
-// tensors precede F32 ones, each sorted by name, as the format's own library writes them.
+// safetensors: the format in which PyTorch users exchange weights. A file holds the length of the
+// header, then the header, then the data. The header is JSON padded with spaces. The bytes of the
+// tensors, little-endian and row-major, fill the data without gaps. F64 tensors precede F32 ones,
+// each sorted by name, as the format's own library writes them.
 #pragma once
 
 #include <cstdint>

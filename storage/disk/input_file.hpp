@@ -52,7 +52,8 @@ std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 /// A memory-mapped file: the system reads its bytes when they are needed, and can drop them again.
-/// If the file becomes shorter or its disk fails, reading them ends the process by SIGBUS.
+/// If the file becomes shorter or its disk fails, reading the lost bytes ends the process by
+/// SIGBUS.
 class Mapping {
  public:
   /// Maps the first `size` bytes of an open file; `path` names it in messages. Throws IoError.

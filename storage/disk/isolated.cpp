@@ -42,7 +42,8 @@ constexpr int kOfParent[] = {SIGINT, SIGTERM, SIGUSR1};
 // First byte of the answer.
 constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
 
-// Error texts. The file is at fault for what the process did, but not for what was done to it.
+// Error texts. They blame the file for what the process did, but not for what was done to the
+// process.
 std::string malicious(const std::string& what) {
   return "is damaged or malicious: the process that read it " + what;
 }

@@ -27,12 +27,13 @@ struct Isolated {
   std::string text;   ///< what it returned, or why it failed
 };
 
-/// Runs `work` in a child process with a copy of our memory, one pipe and no other open file. The
-/// child can compute and allocate memory; opening a file fails, and any other system call kills it.
+/// Runs `work` in a child process with a copy of this process's memory, one pipe and no other open
+/// file. The child can compute and allocate memory; opening a file fails, and any other system call
+/// kills it.
 ///
-/// On failure, the text is the message of what `work` throws, says that it needs more than
-/// limits.memory, or says whether the file is at fault: "is damaged or malicious" if the work
-/// crashed or made a forbidden call, "could not be read" if it took too long or was killed.
+/// On failure, the text is the message of the exception of `work`, or says that the work needs more
+/// than limits.memory. If the work crashed or made a forbidden call, the text blames the file: "is
+/// damaged or malicious". If it took too long or was killed, the text is "could not be read".
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.
@@ -48,9 +49,9 @@ struct NamedWork {
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);
 
-/// The same for named work. The program of set_isolating_program() does it, if one is set. Then
-/// other threads may be working; without a program they must not, because a fork of this process
-/// could wait forever for a lock that one of them held.
+/// run_isolated() for named work. If set_isolating_program() has set a program, the program does
+/// the work, and other threads may be working meanwhile. Without a program, this process forks and
+/// no other thread may be working: the child could wait forever for a lock that such a thread held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
 /// Sets the program that does named work, the path of the `xgrad` command. Empty: this process
@@ -60,9 +61,9 @@ void set_isolating_program(const std::string& path);
 /// The argument that tells the program to do named work.
 inline constexpr const char* kIsolatedWork = "--isolated-work";
 
-/// The program's part: confines itself, does named work whose bytes are the standard input, answers
-/// on standard output and ends. `arguments` are those after kIsolatedWork. Requires: no other
-/// thread is working.
+/// Call this in the program. It confines the process, does the named work, whose bytes are the
+/// standard input, writes the answer to standard output and ends the process. `arguments` are those
+/// after kIsolatedWork. Requires: no other thread is working.
 [[noreturn]] void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 
 }  // namespace xgrad

@@ -43,7 +43,7 @@ std::string target_of(const std::string& name) {
 void sweep_temporaries(const Folder& folder, const std::string& target) try {
   for (const std::string& name : folder.names()) {
     if (target_of(name) != target) continue;
-    const Descriptor file = folder.open(name, O_WRONLY);  // NFS locks no others
+    const Descriptor file = folder.open(name, O_WRONLY);  // NFS locks only files open for writing
     if (file.lock(name)) folder.remove(name);
   }
 } catch (const IoError&) {
@@ -113,7 +113,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
     // Before it was locked, another process that publishes this file may have swept it.
     const bool swept = !lock(file) || !folder.holds(temporary);
     if (swept) return publish(folder, name, bytes, over);
-    const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // until it is renamed
+    const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // keeps the lock until the rename
     reserve(file, bytes.size(), path);
     detail::write_all(file, bytes, path);
     // After a failed fsync, the descriptor may later report success for lost data: give up, never

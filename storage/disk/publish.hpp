@@ -31,8 +31,8 @@ void check_new(const std::string& path);
 void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
 /// publish_file(), but replaces an existing regular file of that name. After a crash at any moment,
-/// or an IoError, the file is either the old or the new one, complete. Anything else of that name
-/// stays as it is, and is an IoError.
+/// or an IoError, the file is either the old or the new one, complete. Throws IoError and changes
+/// nothing if the name belongs to anything but a regular file.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
 /// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.

@@ -42,7 +42,7 @@ AnyTensor tensor_of(const Shape& shape, std::string_view bytes) {
   bytes.copy(reinterpret_cast<char*>(tensor.data()), bytes.size());
   return tensor;
 }
-/// The product of all extents and `each`; nothing if it is too large for its type.
+/// The product of all extents and `each`; nothing if std::size_t cannot hold it.
 template <class Extents>
 std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1) {
   bool fits = true;
@@ -58,7 +58,7 @@ struct NamedTensor {
   AnyTensor tensor;  ///< values in float or double
 };
 
-/// Weights, with a text that xgrad uses for the config.
+/// Weights and a text, in which xgrad stores the config.
 struct WeightFile {
   std::vector<NamedTensor> tensors = {};
   std::string text = {};
@@ -86,7 +86,7 @@ struct Array {
 /// it holds floats, all finite.
 NamedTensor to_tensor(const std::string& name, const Array& array);
 
-/// Serializes an array as the answer of an isolated process.
+/// Serializes an array, so that an isolated process can return it.
 std::string pack(const Array& array);
 /// Restores the array from pack(). Throws FormatError unless pack() could have made the bytes,
 /// because a malicious file may control the process that answered.

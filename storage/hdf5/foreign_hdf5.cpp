@@ -122,7 +122,7 @@ class Reader {
     }
   }
 
-  // Stops a false header from making us allocate more memory than the file can fill.
+  // Refuses a false header, which would make us allocate more memory than the file can fill.
   void check_size() const {
     hsize_t file_size = 0;
     const auto size = product(found_.extents, H5Tget_size(type_));
@@ -207,7 +207,8 @@ Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
   return Reader(image, dataset).read(rows);
 }
 
-// Reads the range of rows that two more words give, or else describes the dataset.
+// Word 0 is the dataset. Reads its rows in the range from word 1 to word 2. Without these two
+// words, describes the dataset.
 std::string do_hdf5_work(const NamedWork& named) {
   const std::string& dataset = named.words.at(0);
   if (named.words.size() == 3) {

@@ -15,7 +15,7 @@
 namespace xgrad {
 
 /// The message for a file that does not start with kHdf5Signature or does not open.
-inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or damaged";
+inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or is damaged";
 
 /// Returns the size of the HDF5 file according to its superblock; other bytes may follow it. Reads
 /// only the superblock. Throws FormatError.
@@ -58,7 +58,8 @@ class Hdf5File {
 };
 
 struct NamedWork;
-/// The name of that process's work, and the work: pack() of the rows or description of a dataset.
+/// The name of the work in the confined process, and the function that does it. The function
+/// returns the rows or the description of a dataset, by pack().
 inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 

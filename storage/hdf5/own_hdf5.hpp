@@ -1,11 +1,12 @@
 // The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it. Includes
 // no header of libhdf5.
 //
-// Checkpoints are not read by libhdf5, because anyone can make such a file: its digest protects
-// against damage, not against malice. libhdf5 1.10 crashes on some malicious files, follows links
-// into other files and allocates what a header claims. This is a small, old and fixed part of the
-// format, which all known readers open (docs/checkpoint-format.md). Terms in the comments are those
-// of the HDF5 File Format Specification, version 3.0.
+// Checkpoints are not read by libhdf5, because a checkpoint can be malicious: anyone can make one,
+// and its digest protects against damage only. libhdf5 1.10 crashes on some malicious files,
+// follows links into other files and allocates as much memory as a header claims to need.
+// Checkpoints use a small, old and fixed part of the format, which all known readers can open
+// (docs/checkpoint-format.md). The comments use the terms of the HDF5 File Format Specification,
+// version 3.0.
 #pragma once
 
 #include <cstdint>
@@ -93,8 +94,8 @@ class Hdf5Writer {
   void number(const std::string& path, std::uint64_t value);
   /// Adds an integer, a double, or a text with a closing zero byte.
   void value(const std::string& path, const StateValue& value);
-  /// Adds an attribute to a group, which it makes: strings of one length, split as Keras does when
-  /// they exceed an object header.
+  /// Makes a group with an attribute: a list of strings, all stored with the same length. A list
+  /// that is too long for an object header becomes several attributes, as in Keras.
   void names(const std::string& group, const std::string& attribute,
              const std::vector<std::string>& names);
 
@@ -104,7 +105,7 @@ class Hdf5Writer {
  private:
   void dataset(const std::string& path, std::int64_t type, const Shape& shape, const void* data);
 
-  std::shared_ptr<void> session_;  // with libhdf5
+  std::shared_ptr<void> session_;  // exclusive use of libhdf5
   std::string image_;              // libhdf5 writes into it
   detail::Hdf5Handle file_;
   std::set<std::string> groups_ = {"", "/"};

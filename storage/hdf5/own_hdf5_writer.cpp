@@ -21,7 +21,7 @@ static_assert(std::is_same_v<hid_t, std::int64_t>);
 // Keras splits attributes at this size, below the 64 KiB limit of an object header.
 constexpr std::size_t kAttributeLimit = 64512;
 
-std::mutex library;  // which may be built without a lock of its own
+std::mutex library;  // guards libhdf5, which may be built without its own lock
 
 void require(herr_t status, const char* what, const std::string& path) {
   check<Error>(status >= 0, "hdf5: cannot ", what, " ", path);
@@ -43,7 +43,7 @@ Hdf5Handle timeless(hid_t kind) {
   return list;
 }
 
-// libhdf5 needs memory besides the image, and may crash when there is none, so test beforehand.
+// libhdf5 needs memory besides the image, and may crash if there is none. So this tests beforehand.
 void need_memory() {
   // The compiler would remove the allocation without volatile.
   void* const volatile room = std::malloc(8 << 20);
@@ -69,7 +69,7 @@ void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   return nullptr;
 }
 
-// The memory stays ours: libhdf5 neither frees nor copies it, nor what the callbacks get.
+// The memory stays ours: libhdf5 neither frees nor copies the image or the callbacks' `udata`.
 constexpr H5FD_file_image_callbacks_t kOurs = {
     lend,
     leave,
@@ -79,7 +79,7 @@ constexpr H5FD_file_image_callbacks_t kOurs = {
     [](void*) -> herr_t { return 0; },
     nullptr};
 
-// Creates a file whose bytes are in `image`, about as many as given.
+// Creates a file whose bytes are in `image`. It will have about `bytes` bytes.
 Hdf5Handle create_image(std::size_t bytes, std::string& image) {
   need_memory();
   image.reserve(bytes + (1 << 17));  // with room for what a caller appends
@@ -149,7 +149,7 @@ Hdf5Handle detail::open_image(std::string_view image) {
   H5PLset_loading_state(0);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5FD_file_image_callbacks_t memory = kOurs;
-  memory.udata = const_cast<char*>(image.data());  // of a file that is only read
+  memory.udata = const_cast<char*>(image.data());  // libhdf5 only reads the image
   const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
                      H5Pset_file_image_callbacks(access, &memory) >= 0 &&
                      H5Pset_file_image(access, memory.udata, image.size()) >= 0;

@@ -211,10 +211,10 @@ TEST(RecomputeCaptures, AreChecked) {
   const V other = recompute<double>([&h](const V& v) { return mul(v, h); }, l.x);
   const V h0 = std::exchange(h, scale(h, 1));
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
-                                         "the function used a scale from outside that it did not"));
+                                         "used a Variable from outside ('scale') that it did not"));
   h = V(h0.value(), true);
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
-                                         "the function used a leaf from outside that it did not"));
+                                         "used a Variable from outside ('leaf') that it did not"));
   h = h0;
   h0.backward(zeros<double>({2}));
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },

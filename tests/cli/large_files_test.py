@@ -133,8 +133,8 @@ class LargeFiles(CommandTest):
             ("end.npz", "npz", "end.npz: is not a zip archive"),
             ("gap.npz", "npz", "gap.npz does not fit the model:\n  missing parameter"),
             ("cut.npz", "npz", "cut.npz: is not a zip archive"),
-            ("zero.h5", "hdf5", "is not an HDF5 file, or damaged"),
-            ("start.h5", "hdf5", "is not an HDF5 file, or damaged"),
+            ("zero.h5", "hdf5", "is not an HDF5 file, or is damaged"),
+            ("start.h5", "hdf5", "is not an HDF5 file, or is damaged"),
             ("beyond.h5", "hdf5", f"ends early: its superblock says that it has {MOST + 1} bytes, it has {MOST}"),
         ):
             self.refuses(message, "import", file, "--from", form, "--config",
@@ -175,10 +175,10 @@ class LargeFiles(CommandTest):
         for name, message in (("a.csv", "header, column 1: has more than 1048576 bytes, the limit of a field"),
                               ("a.tsv", "header, column 1: has more than 1048576 bytes, the limit of a field"),
                               ("a.jsonl", "row 1 (line 1): has more than 16777216 bytes, the limit of a line"),
-                              ("a.h5", "is not an HDF5 file, or damaged"),
+                              ("a.h5", "is not an HDF5 file, or is damaged"),
                               ("a.npy", "is not a npy file")):
             self.refuses_table(name, message, b"")
-        for message, start in (("is not an HDF5 file, or damaged", SIGNATURE),
+        for message, start in (("is not an HDF5 file, or is damaged", SIGNATURE),
                                (f"ends early: its superblock says that it has {2 * LARGE} bytes, it has {LARGE}", superblock(2 * LARGE)),
                                ('dataset "text": does not exist', superblock(LARGE))):
             self.refuses_table("a.h5", message, start)

@@ -17,7 +17,7 @@ struct Step<Avx512Bf16, float> {
 template <>
 struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16, true> {};
 
-// A matrix in place is not swapped.
+// Tiles cannot read A in place, because the pairs of A are swapped only by packing.
 template <>
 inline constexpr bool kStepsInPlace<Avx512Bf16> = false;
 

@@ -12,7 +12,7 @@ namespace xgrad::detail {
 /// C = alpha A B + beta C for one tile of C. The function that runs it fixes the tile's size.
 template <class T>
 struct TileJob {
-  typedef T Element __attribute__((may_alias));  // a pair of Bf16, where A is read in place
+  typedef T Element __attribute__((may_alias));  // two Bf16 if A is read in place
   std::size_t k;
   const Element* a;  // element (row, p) of A at a[row * a_row + p * a_step]
   std::size_t a_row, a_step;
@@ -59,7 +59,7 @@ template <class Isa, class T, int R, int V>
 [[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
-  constexpr int kGroups = (R + 3) / 4;  // rows share a pointer: too few registers for one a row
+  constexpr int kGroups = (R + 3) / 4;  // four rows share a pointer, to save registers
   constexpr std::size_t kLine = 64 / sizeof(T);
 
   Vec sum[R][V] = {};
@@ -174,11 +174,11 @@ class BlockedProduct {
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B in place
-  static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
+  static constexpr std::size_t kInPlaceRows = 96;  // with fewer rows of A, packing B takes longer
 
   // Whether the K elements of each step lie in A as they do in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
-  // Whether a packed A has the steps of a row side by side also where A is transposed.
+  // Whether a packed A has the steps of a row side by side even if A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
 
   bool a_in_place() const {
@@ -312,7 +312,7 @@ class BlockedProduct {
   T* block_of_b_;
   T* packed_a_;
   bool b_in_place_, a_transposed_, pack_a_;
-  std::size_t steps_;  // of the sums, with added zeros
+  std::size_t steps_;  // steps of the sums, including steps of zeros at the end
 };
 
 template <class Isa, class T, class In>

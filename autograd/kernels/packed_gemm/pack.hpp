@@ -164,7 +164,7 @@ void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t 
   constexpr std::size_t K = From::kTerms;
   const std::size_t k = (terms + K - 1) / K;
   for (std::size_t p = 0; p < k; ++p, a += K * stride) {
-    // The rows often lie on different pages, where the hardware does not prefetch.
+    // The hardware does not prefetch across pages, and the rows often lie on different pages.
     for (std::size_t r = 0; r < rows; r += 64 / sizeof(In)) __builtin_prefetch(a + 16 * stride + r);
     if constexpr (std::is_same_v<In, T>) {
       scatter_to_tiles<Isa, R>(a, rows, k, p, out);

@@ -1,10 +1,13 @@
 // Matrix products by packed kernels, one for each class of processors. Not installed.
 //
-// C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed to stay in the L2
-// cache, and tiles of C that fit the registers are computed from it, down the rows of A. Each block
-// of k adds a chain of multiply-adds, in the order of k, to an element of C; they are fused if the
-// class has the instruction. The blocks of k depend on k alone, so the bits of C do not depend on
-// how its rows and columns are cut, unlike those of a BLAS.
+// C is computed in blocks (Goto and van de Geijn 2008). A block of B is packed, so that it stays in
+// the L2 cache. Then tiles of C that fit the registers are computed from this block and successive
+// rows of A.
+//
+// For each block of k, an element of C gets the sum of a chain of multiply-adds, in the order of k.
+// They are fused if the class has the instruction. The way in which k is cut into blocks depends on
+// k alone. So the bits of C do not depend on how its rows and columns are cut, as they do in a
+// BLAS.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +51,7 @@ struct Product {
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
-  constexpr std::size_t kShortest = 16;  // AMX fills up to 16 steps, each of two rows of B
+  constexpr std::size_t kShortest = 16;  // AMX takes at least 16 steps, each of two rows of B
   return (n + kWidest - 1) / kWidest * kWidest * (k < kShortest ? kShortest : k);
 }
 
@@ -68,17 +71,18 @@ struct Avx : Vectors<32> {};
 struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
-/// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
-/// addition rounds once, so the bits are those of Avx512, but it treats subnormal numbers as 0.
+/// products of a pair to a float, that of the upper halves first. Packing therefore swaps the two
+/// numbers of each pair. Each addition rounds once, so the bits are those of Avx512, except that
+/// subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
-/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
-/// and odd ones apart, before it adds them, and treats subnormal numbers as 0, so its bits differ
-/// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
-/// cpu() has returned Cpu::amx.
+/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
+/// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its
+/// bits differ from those of the other kernels. Requires: the system lets the process use AMX, as
+/// it does when cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
-/// The kernel of a class. For each class, one source instantiates it and is compiled for that
-/// class.
+/// The kernel of a class. For each class, one source file instantiates it; it is compiled with the
+/// flags of that class.
 template <class Isa, class T, class In = T>
 void packed_gemm(const Product<T, In>& product, void* scratch);
 template <>

@@ -1,12 +1,12 @@
 // Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B.
 // Not installed.
 //
-// An element of a packed block holds the factors of one step of the sums: one number, or, where the
-// instruction multiplies pairs, two of bfloat16 side by side.
+// An element of a packed block holds the factors of one step of the sums: one number or, if the
+// instruction multiplies pairs, two numbers of bfloat16 side by side.
 //
-// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. Compiled
-// with the flags of different sets, it therefore gets different names, and the linker cannot merge
-// the versions.
+// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. So the
+// versions for different sets, which are compiled with different flags, have different names, and
+// the linker cannot merge them.
 #pragma once
 
 #if defined(__x86_64__)
@@ -32,7 +32,7 @@ template <>
 inline constexpr int kRegisters<Baseline> = 32;
 #endif
 
-/// Vectors of T: of the whole registers of a class.
+/// Vectors of T that fill a register of the class.
 template <class Isa, class T>
 struct Simd {
   static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
@@ -113,7 +113,7 @@ struct Simd {
 #endif
 };
 
-/// One step of the sums of a tile: of one term, by default.
+/// One step of the sums of a tile. By default it adds one term to each sum.
 template <class Isa, class T>
 struct Step {
   using Vec = typename Simd<Isa, T>::Vec;
@@ -123,31 +123,31 @@ struct Step {
   static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
 };
 
-/// The steps that a tile takes at a time. If there are several, each row of a packed A has its
-/// steps side by side, and packing adds steps of zeros up to a multiple of them.
+/// The number of steps that a tile takes at a time. If it is above 1, each row of a packed A has
+/// its steps side by side, and packing adds steps of zeros up to a multiple of this number.
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
-/// A place in a matrix whose rows are the terms of the sums: the elements of a step lie one below
-/// the other. `terms` rows are left from here on.
+/// A place in a matrix whose rows are the terms of the sums. The elements of a step lie one below
+/// the other. `terms` is the number of rows from here on.
 template <class In>
 struct RowCursor {
   const In* first;
   std::size_t stride, terms;
-  // Inlined everywhere, as its name does not have the instruction set.
+  // Always inlined: its name does not contain the instruction set, so the linker could merge it.
   [[gnu::always_inline]] RowCursor operator+(std::size_t columns) const {
     return {first + columns, stride, terms};
   }
 };
 
-/// Reads numbers of In as the T of a packed block: of kLanes columns at once from rows (RowCursor),
-/// or of kLanes steps at once from within a row (a pointer). load_part() reads that many columns,
-/// or terms, and fills up with zeros.
+/// Reads numbers of In and converts them to elements T of a packed block. load(RowCursor) reads one
+/// step of kLanes columns; load(pointer) reads kLanes steps of one row. load_part() reads fewer
+/// columns or terms, and zeros for the rest.
 template <class Isa, class T, class In>
 struct Source {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
-  static constexpr std::size_t kTerms = 1;  // of a sum in a step
+  static constexpr std::size_t kTerms = 1;  // terms of a sum in a step
 
   static Vec load(const RowCursor<In>& from) { return S::load(from.first); }
   static Vec load_part(const RowCursor<In>& from, std::size_t columns) {
@@ -169,8 +169,8 @@ Words<Isa> words_of(const Bf16* from) {
   return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
 }
 
-/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
-/// are not templates on the instruction set, would be merged with those of other sets.
+/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions are not
+/// templates on the instruction set: the linker would merge their versions.
 template <class Isa>
 struct Source<Isa, float, Bf16> {
   static constexpr std::size_t kTerms = 1;

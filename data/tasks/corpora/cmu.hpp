@@ -8,9 +8,9 @@
 
 namespace xgrad {
 
-/// Returns the word without endings of inflection and common derivation, with a doubled consonant
-/// made single and a final e or y removed: "abandon" for abandon, abandons, abandoned, abandoning,
-/// abandonment.
+/// Returns the stem of a word: removes endings of inflection and common derivation, makes a doubled
+/// consonant single, and removes a final e or y. The stem of abandon, abandons, abandoned,
+/// abandoning and abandonment is "abandon".
 ///
 /// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
 /// separate forms of one. Requires: lower-case letters.
@@ -25,7 +25,7 @@ struct Pronunciation {
 /// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them:
 /// 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A word's probability is
 /// the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to words with unknown
-/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones a
+/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones per
 /// unit).
 class Alignment {
  public:

@@ -10,7 +10,7 @@
 
 namespace xgrad {
 
-// By number of the lexicographer file, lexnames(5WN).
+// The names of the lexicographer files in the order of their numbers, see lexnames(5WN).
 static const std::vector<std::string_view> kClasses = words(
     "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute "
     "noun.body noun.cognition noun.communication noun.event noun.feeling noun.food noun.group "

@@ -176,8 +176,8 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
           task.shape.token_names = {"stay", "on", "back"};
           task.shape.classes = kPlaces;
         }),
-    // With one output for each token instead of one more than tokens: the stack never outgrows
-    // them.
+    // Unlike in the paper, there is one output for each token, not one more: the stack never has
+    // more elements than there are tokens.
     synthetic_task(
         {.name = "stack_manipulation",
          .summary = "Push to and pop from a stack; output it from the top to the bottom.",

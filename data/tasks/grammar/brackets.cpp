@@ -35,7 +35,7 @@ TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
   });
 }
 
-// Whether each bracket opens where one could close: with probability 2/5.
+// For each bracket: whether it opens or closes if it could do both. It opens with probability 2/5.
 Tokens may_open(const Rng& rng, std::size_t length) {
   Tokens opens = random_tokens(rng / "opens", length, 5);
   for (std::int32_t& each : opens) each = each < 2;
@@ -151,7 +151,7 @@ extern const std::vector<TaskEntry> kBracketTasks = {
          .source = "Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
         draw_shuffled, status_shuffled),
     // Prefixes of Dyck-(k, D): brackets of k kinds, nested at most D deep (Yao et al. 2021). The
-    // nearest open bracket is what tells which bracket may close next.
+    // nearest open bracket tells which bracket may close next.
     synthetic_task(
         {.name = "dyck_nearest",
          .summary = "For each bracket, name the nearest one before it that is still open.",
@@ -173,7 +173,7 @@ extern const std::vector<TaskEntry> kBracketTasks = {
           }
           task.shape.class_names.push_back("none");
           draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
-            // They open and close with equal probability where both are possible.
+            // If a bracket could open or close, both have equal probability.
             const Tokens opens = random_tokens(rng / "opens", length, 2);
             return Example{.ids = draw_nested(rng, opens, kinds, depth)};
           });

@@ -74,7 +74,7 @@ const Tokens& actions_of(Tokens ids) {
   while (!ids.empty() && ids.back() == slot) ids.pop_back();
   const auto found = actions.find(ids);
   check<DataError>(found != actions.end(),
-                   "expected a command, as in walk left twice, and then only _");
+                   "expected a command, such as walk left twice, and after it only _");
   return found->second;
 }
 

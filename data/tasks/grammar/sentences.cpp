@@ -159,7 +159,7 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
           for (const Word& word : lexicon()) task.shape.token_names.push_back(word.english);
           task.shape.max_length = 2 * (adjectives + 2) + 2;
           task.shape.class_names = french();
-          task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
+          task.shape.max_outputs = task.shape.max_length + 2;  // "ne" and the end class
           task.draw = [adjectives](const Rng& rng) {
             Example example;
             std::uint32_t drawn = 0;

@@ -1,4 +1,4 @@
-// S4.4: tasks about graphs. The answer depends on the nodes around a node.
+// Tasks about graphs. The answer for a node depends on the nodes around it.
 #include <algorithm>
 
 #include <xgrad/data/synthetic/synthetic.hpp>

@@ -1,5 +1,6 @@
-// Parts of the task fashion_mnist: IDX files, the format of MNIST and its relatives (a magic
-// number, the extents, then the values), and random moves of a training image that keep its class.
+// Parts of the task fashion_mnist. Reads IDX files, the format of MNIST and its relatives: a magic
+// number, the extents, then the values. Moves training images at random, which does not change
+// their class.
 #pragma once
 
 #include <cstdint>

@@ -93,16 +93,16 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
             return Example{.ids = layout(random_tokens(rng, 2 * digits, 10))};
           };
           task.solve = sum_of;
-          // The digits of the sum are one more than those of each number.
+          // The sum has one digit more than each number.
           task.with_slots = [](Tokens ids) {
             if (ids.size() > 2 && ids.back() == kEquals)
               ids.insert(ids.end(), ids.size() / 2, kSlotId);
             return ids;
           };
         }),
-    // Known for grokking: trained on a third of all pairs with weight decay, the accuracy on the
-    // other pairs jumps long after that on the training pairs (Power et al. 2022; Nanda et al.
-    // 2023).
+    // Known for grokking: after training on a third of all pairs with weight decay, the accuracy on
+    // the other pairs jumps long after the accuracy on the training pairs (Power et al. 2022; Nanda
+    // et al. 2023).
     synthetic_task(
         {.name = "modular_addition",
          .summary = "Add two numbers modulo a third.",

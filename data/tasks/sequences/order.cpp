@@ -86,7 +86,7 @@ extern const std::vector<TaskEntry> kOrderTasks = {
          .source =
              "Deletang et al. 2023, Neural Networks and the Chomsky Hierarchy, arXiv:2207.02098"},
         sorted),
-    // As in RASP (Weiss et al. 2021): the outputs that are left over are "-".
+    // As in RASP (Weiss et al. 2021): outputs after the last symbol are "-".
     synthetic_task(
         {.name = "sort_by_frequency",
          .summary = "Output each different token once, the most frequent first; ties in order of "

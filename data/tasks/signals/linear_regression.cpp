@@ -11,12 +11,12 @@ namespace {
 struct Sizes {
   std::size_t dimension, pairs;
   double noise;  // standard deviation
-  // Numbers in a token: those of x, and y.
+  // Numbers in a token: x and y.
   std::size_t features() const { return dimension + 1; }
 };
 
-// Draws x_1, y_1, x_2, y_2, ... x_n. A token of x has 0 in place of y, and one of y is 0 but for y.
-// The targets are the values y at their vectors x; no token contains the last one.
+// Draws x_1, y_1, x_2, y_2, ... x_n. A token of x has 0 in place of y. A token of y has 0 in all
+// other places. The targets are the values y at their vectors x; no token contains the last one.
 Example draw_prompt(const Rng& rng, const Sizes& sizes) {
   const std::size_t d = sizes.dimension, n = sizes.pairs;
   const auto w = (rng / "w").normals(d), x = (rng / "x").normals(n * d),
@@ -37,9 +37,9 @@ Example draw_prompt(const Rng& rng, const Sizes& sizes) {
   return example;
 }
 
-// The expected squared errors of the best guesses of all y, each from the pairs before it. The best
-// guess is that of ridge regression with lambda = noise^2, because w is normal given these pairs.
-// Its covariance P is I at first. Recursive least squares updates it with each pair (x, y):
+// The expected squared errors of the best guesses of all y, each from the pairs before it. Given
+// these pairs, w is normal, so ridge regression with lambda = noise^2 gives the best guess. The
+// covariance P of w is I at first. Recursive least squares updates it with each pair (x, y):
 //
 //     E[(y - guess)^2] = x^T P x + noise^2,    P <- P - P x (P x)^T / (x^T P x + noise^2)
 Synthetic::Best least_squares(const std::vector<float>& features, const Sizes& sizes) {

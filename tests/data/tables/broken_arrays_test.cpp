@@ -15,7 +15,7 @@ const std::string kHeader = "its npy header is not one that NumPy writes";
 const Options kOne = {{"input", "a"}, {"target", "a"}};
 const std::string kTwo(8, '\0');
 const std::vector<Broken> kBrokenArrays = {
-    {"no HDF5", "a.h5", "text,label\n", {}, "FILE: is not an HDF5 file, or damaged"},
+    {"no HDF5", "a.h5", "text,label\n", {}, "FILE: is not an HDF5 file, or is damaged"},
     {"one npy for two columns",
      "a.npy",
      array("<f4", "(2,)", kTwo),

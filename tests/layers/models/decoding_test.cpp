@@ -223,8 +223,9 @@ TEST(Decoding, ModelsThatSeeWhatFollowsCannotContinueTheirInput) {
     ModelInput<float> input;
     input.ids = &ids;
     if (padded) input.mask = test::lengths({3, 2}, 3);
-    return test::throws_with<ShapeError>([&] { model.decode(input); },
-                                         "only a causal model of tokens without padding");
+    return test::throws_with<ShapeError>(
+        [&] { model.decode(input); },
+        "to continue its input, each token must depend only on itself");
   };
   using O = EncoderModelOptions;
   EXPECT_FALSE(refuses([](O&) {}));
