@@ -1,5 +1,4 @@
-// The commands inspect, compare and report, which show what runs hold, and summary and profile,
-// which show what a config costs.
+// The commands inspect, compare and report, which show what runs hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +13,7 @@
 #include <xgrad/text/columns.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
-#include <xgrad/train/inspect/summary.hpp>
-#include <xgrad/train/inspect/trial_runs.hpp>
+#include <xgrad/train/inspect/spectrum.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/report/report.hpp>
 
@@ -110,15 +108,27 @@ std::string steps(const RunGroup& group, std::uint64_t RunHistory::*step) {
 
 Command inspect_command() {
   struct Arguments {
-    std::string run;
+    std::string run, fourier;
+    std::size_t rows = 0;
     bool config = false, hash = false;
   };
   const auto a = std::make_shared<Arguments>();
-  return Command("inspect", "Show what a checkpoint holds",
-                 {{"run", kRun, &a->run, kRequired},
-                  {"--config", "print only its config", &a->config},
-                  {"--hash", "print only the hash of its weights and optimizer state", &a->hash}},
-                 [a] { return inspect(a->run, a->config, a->hash); });
+  return Command(
+      "inspect", "Show what a checkpoint holds",
+      {{"run", kRun, &a->run, kRequired},
+       {"--config", "print only its config", &a->config},
+       {"--hash", "print only the hash of its weights and optimizer state", &a->hash},
+       {"--fourier",
+        "print only how much of the variance of this matrix's rows each frequency explains",
+        &a->fourier, Rules{.excludes = {"--config", "--hash"}, .value = "PARAMETER"}},
+       {"--rows", "use only this many rows of the matrix, the first; default: all", &a->rows,
+        Rules{.range = {{2, 1000000}}, .needs = {"--fourier"}}}},
+      [a] {
+        if (a->fourier.empty()) return inspect(a->run, a->config, a->hash);
+        const Checkpoint checkpoint = find_run(a->run, {}, Take::last).checkpoint;
+        fmt::print("{}", to_text(spectrum(checkpoint, a->fourier, a->rows)));
+        return 0;
+      });
 }
 
 Command compare_command() {
@@ -161,37 +171,6 @@ Command report_command() {
         if (!a->out.empty()) check_new(out);
         publish_over(folder, name, report_html(a->runs, a->heads));
         fmt::print("{}\n", out);
-        return 0;
-      });
-}
-
-Command summary_command() {
-  const auto a = std::make_shared<ConfigArguments>();
-  return Command(
-      "summary", "Show a model's modules, shapes and cost",
-      {{"config", kConfig, &a->config, kRequired}, {"overrides", kOverrides, &a->overrides}}, [a] {
-        fmt::print("{}", to_text(summarize(a->load())));
-        return 0;
-      });
-}
-
-Command profile_command() {
-  struct Arguments : ConfigArguments {
-    std::size_t steps = 20;
-    std::string trace;
-  };
-  const auto a = std::make_shared<Arguments>();
-  return Command(
-      "profile", "Show where the time of a training step goes",
-      {{"config", kConfig, &a->config, kRequired},
-       {"overrides", kOverrides, &a->overrides},
-       {"--steps", "number of steps to measure", &a->steps, Rules{.range = {{1, 1000000}}}},
-       {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
-      [a] {
-        if (!a->trace.empty()) check_new(a->trace);
-        const Profile result = profile(a->load(), a->steps);
-        fmt::print("{}", to_text(result));
-        if (!a->trace.empty()) publish_file(a->trace, result.trace);
         return 0;
       });
 }

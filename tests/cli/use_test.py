@@ -37,6 +37,19 @@ class Use(CommandTest):
         self.assertRegex(out, r"(?m)^step 25 +0?\.?\d")
         self.assertIn('name = "reverse"', self.xgrad("inspect", "run", "--config").stdout)
 
+    def test_inspect_fourier(self):
+        rows = [line.split() for line in self.xgrad("inspect", "run", "--fourier", "embedding.token.weight", "--rows", 7).stdout.splitlines()]
+        self.assertEqual(rows[0], ["frequency", "share", "sum"])
+        self.assertEqual(sorted(int(row[0]) for row in rows[1:]), [1, 2, 3])
+        shares = [float(row[1]) for row in rows[1:]]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertEqual(rows[-1][2], "1.0000")
+        said = self.xgrad("inspect", "run", "--fourier", "embedding.tokn.weight", exit_code=2).stderr
+        self.assertEqual(said, "xgrad: no parameter embedding.tokn.weight; did you mean embedding.token.weight?\n")
+        said = self.xgrad("inspect", "run", "--fourier", "embedding.token.weight", "--rows", 70, exit_code=2).stderr
+        self.assertRegex(said, r"^xgrad: embedding\.token\.weight is \(\d+, 16\), not a matrix of at least 70 rows\n$")
+        self.assertIn("--fourier", self.xgrad("inspect", "run", "--rows", 7, exit_code=2).stderr)
+
     def test_any_flipped_byte_is_refused(self):
         good = self.checkpoints("run")[-1].read_bytes()
         for at in range(0, len(good), len(good) // 40):
