@@ -109,7 +109,8 @@ Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t ind
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);
 
-// Reductions. std::floating_point excludes them from xtensor's own calls of sum<void>(tensor).
+// Reductions. The constraint std::floating_point hides them from xtensor, which calls sum<T> with T
+// = void on its own tensors.
 
 /// Sum of all elements, shape ().
 template <std::floating_point T>
@@ -123,12 +124,12 @@ Variable<T> mean(const Variable<T>& x);
 /// Mean along an axis, which is removed.
 template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis);
-/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D), mask (B, N), null
-/// = all -> (B, D).
+/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D) -> (B, D). mask
+/// (B, N); null keeps all tokens.
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask);
 /// The maximum of each feature over the tokens that the mask keeps; 0 if it keeps none. Of equal
-/// maxima, the first gets the gradient. x (B, N, D), mask (B, N) or null = all -> (B, D).
+/// maxima, the first gets the gradient. x (B, N, D) -> (B, D). mask (B, N); null keeps all tokens.
 template <class T>
 Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask = nullptr);
 
@@ -179,8 +180,8 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// absent: without a stream of random numbers, every step would drop the same elements.
 struct DropoutOptions {
   double p = 0;  ///< probability of a 0, in [0, 1)
-  /// The stream of random numbers. Give each layer and each step a stream of its own, and with it a
-  /// mask of its own. Draw nothing else from it; dropout_factors() says why.
+  /// The stream of random numbers. Give each layer and each step its own stream: two ops with the
+  /// same stream drop the same elements. Draw nothing else from it; dropout_factors() says why.
   std::optional<Rng> rng = std::nullopt;
   std::uint32_t first_sample = 0;  ///< index of x's first sample in the step's whole batch
 };

@@ -51,8 +51,8 @@ struct Versioned : Tensor<T> {
 ///
 /// A graph lives until the last Variable that it computed is destroyed. Only first-order gradients
 /// are available. Different threads may build and differentiate graphs at the same time if the
-/// graphs share no Variable that requires a gradient. If another thread's backward() is adding to
-/// one of its leaves, backward() throws GradientError and changes nothing.
+/// graphs share no Variable that requires a gradient. If backward() would add to a leaf to which
+/// another thread's backward() is adding, it throws GradientError and changes nothing.
 template <class T>
 class Variable {
  public:
@@ -79,7 +79,8 @@ class Variable {
   /// Whether it is a leaf that has received a gradient.
   bool has_grad() const;
   /// The accumulated gradient of a leaf. Throws GradientError when none has arrived. Throws
-  /// ShapeError when an assignment has changed its shape, until zero_grad() clears it.
+  /// ShapeError after an assignment to mutable_grad() or make_grad() that changed the gradient's
+  /// shape, until zero_grad().
   const Tensor<T>& grad() const;
   /// The accumulated gradient for writing, for example to clip it. Throws as grad().
   Tensor<T>& mutable_grad() const;

@@ -124,8 +124,8 @@ struct Readers {
 
 /// Lets processes read data once per machine. If several processes of a machine find the same files
 /// at these paths, calls `read` in the first of them. Then calls `use` in the others, with the text
-/// that `read` returned. Returns whether it called `use` in this process. All processes must call
-/// this function.
+/// that `read` returned. If only one process finds them, calls neither. Returns whether it called
+/// `use` in this process. All processes must call this function.
 ///
 /// If `read` throws, this function throws the same in that process, and DataError with the same
 /// message in the machine's other processes. If `use` throws IoError, for example because processes
@@ -138,7 +138,8 @@ bool read_once(const Readers& readers, const std::vector<std::string>& files,
 class Task {
  public:
   virtual ~Task() = default;
-  /// The sizes of inputs and outputs. Throws DataError where they come from files.
+  /// The sizes of inputs and outputs. If they come from files, throws DataError when these are
+  /// missing or damaged.
   virtual TaskShape shape() const = 0;
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
   /// from those that vocabulary_and_scales() recorded.
@@ -185,8 +186,8 @@ struct TaskEntry {
   std::string summary;                            ///< description in one sentence
   std::vector<OptionSpec> options = {};           ///< keys of [task] besides `name`
   std::vector<std::string> debian_packages = {};  ///< Debian packages with its data
-  /// Makes the task. In tasks(), it also gives missing options their defaults, and throws
-  /// ConfigError when an option is wrong.
+  /// Makes the task. In the entries that tasks() and find_task() return, it first gives missing
+  /// options their defaults, and throws ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
   /// The theory of encoders on this task: a label, a colon and the reason. The labels are:

@@ -72,9 +72,9 @@ struct OptimizerState {
 };
 
 namespace detail {
-/// Replaces the tensor of this name in `state` by a whole tensor, or by the part of it that `state`
-/// has. Throws Error, with `what` in the message, if there is no such name, and ShapeError if the
-/// shape differs.
+/// Copies `tensor`, of the shape of the whole parameter, into the tensor of this name in `state`.
+/// If `state` has only a part of it, copies that part. Throws Error, with `what` in the message, if
+/// there is no such name, and ShapeError if the shape differs.
 template <class T>
 void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
                const Tensor<T>& tensor);
@@ -132,8 +132,9 @@ class Optimizer {
 
   /// The state tensors, slot by slot, each in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return state_; }
-  /// Replaces a state tensor by `tensor`, or by the part of it that this optimizer has. Throws
-  /// Error when the name is unknown, ShapeError when the shape is not that of the parameter.
+  /// Copies `tensor`, of the shape of the whole parameter, into a state tensor. If this optimizer
+  /// has only a part of it, copies that part. Throws Error when the name is unknown, ShapeError
+  /// when the shape is not that of the parameter.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(state_, "state tensor of the optimizer", name, tensor);
   }
@@ -167,14 +168,14 @@ class Optimizer {
   // Reused in every step to avoid allocation.
   detail::FlatParameters flat_;
   std::vector<ParameterSpan<T>> wholes_;
-  std::vector<std::size_t> firsts_;  // for each of wholes_: its first element that has state
+  std::vector<std::size_t> firsts_;  // for each of wholes_: its first element with state here
 };
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerOptions that this optimizer reads, except those common to all: "betas",
-/// ... Throws ConfigError as make_optimizer().
+/// The members of OptimizerOptions that this optimizer reads and others do not, such as "betas" for
+/// "adam". Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
 /// Makes the optimizer with this name. Throws ConfigError that lists the names when it is unknown.

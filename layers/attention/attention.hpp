@@ -24,8 +24,8 @@ struct MultiHeadAttentionOptions {
   bool out_bias = true;                         ///< bias of the output projection
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
   AttentionWeightOptions weights = {};          ///< score function and activation
-  PositionKind positions = PositionKind::none;  ///< kinds that are added to tokens have no effect
-  std::size_t max_distance = 32;                ///< K of relative_bias
+  PositionKind positions = PositionKind::none;  ///< acts if rotary, alibi or relative_bias
+  std::size_t max_distance = 32;                ///< relative_bias clips distances to this
   bool cross_positions = false;                 ///< rotary acts in cross-attention, too
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
   bool exclude_self = false;                    ///< a token does not see itself
@@ -53,13 +53,16 @@ struct KVCache {
 /// Parameters, named as in PyTorch's nn.MultiheadAttention:
 ///
 ///     in_proj_weight   (3 H d_h, D)          rows of q, then k, then v
-///     q_proj_weight    (H d_h, D)            this and the next two replace in_proj_weight
-///     k_proj_weight    (H d_h, key_width)    where key_width or value_width differs from D,
-///     v_proj_weight    (H d_v, value_width)  or d_v from d_h
+///     q_proj_weight    (H d_h, D)            see below
+///     k_proj_weight    (H d_h, key_width)    see below
+///     v_proj_weight    (H d_v, value_width)  see below
 ///     in_proj_bias     (H (2 d_h + d_v))     with qkv_bias
 ///     out_proj.weight  (D, H d_v)            with out_proj
 ///     out_proj.bias    (D)                   with out_proj and out_bias
 ///     score_weight     (H, d_h)              with Score::additive
+///
+/// If key_width or value_width is not D, or d_v is not d_h, q_proj_weight, k_proj_weight and
+/// v_proj_weight replace in_proj_weight.
 template <class T>
 class MultiHeadAttention {
  public:
@@ -67,23 +70,25 @@ class MultiHeadAttention {
   /// does not divide D.
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
-  /// Self-attention: x (B, N, D) -> (B, N, D). The bias is absent or broadcasts to (B, H, N, M); it
-  /// is added to the scores, here and in cross-attention. Observers get `query_mask`
-  /// (B, N), 1 = not padding; null: masks.key_mask.
+  /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores; it must
+  /// broadcast to (B, H, N, M), with M the number of keys, here N. `query_mask` (B, N), 1 = not
+  /// padding, hides nothing: it is only passed to observers. If it is null, they get
+  /// masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
   /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) -> (B, N,
   /// D). It ignores causal and exclude_self. It applies only rotary positions, and only with
-  /// cross_positions; the positions of queries and keys are those in their own sequences. Without
-  /// these options, passing x as query, key and value gives the self-attention of x.
+  /// cross_positions; the positions of queries and keys are those in their own sequences. With
+  /// causal, exclude_self and positions off, passing x as query, key and value gives the
+  /// self-attention of x.
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
 
-  // For decoding: without gradients, dropout and observers, but with the same bits as the calls
-  // above.
+  // For decoding. These calls use no dropout and call no observers; their results have the same
+  // bits as those above. Hold a NoGrad, or they record a graph.
 
   /// Causal self-attention of the tokens x (B, N, D) that follow those of `cache` -> (B, N, D).
   /// Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError when
@@ -91,8 +96,8 @@ class MultiHeadAttention {
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for cross_decode_step().
   KVCache<T> project_memory(const Variable<T>& memory) const;
-  /// Cross-attention of query (B, N, D), whose first token has the position `first`, to what
-  /// project_memory() returned -> (B, N, D).
+  /// Cross-attention from `query` (B, N, D) to `memory`, the result of project_memory() -> (B, N,
+  /// D). The first token of `query` has the position `first`.
   Variable<T> cross_decode_step(const Variable<T>& query, std::size_t first,
                                 const KVCache<T>& memory, const AttentionMasks& masks) const;
 

@@ -71,13 +71,13 @@ struct OwnHdf5Dataset {
   std::string text() const;
 };
 
-/// All objects by absolute path; a group has no dataset.
+/// Every object of a file by absolute path: a dataset, or nullopt for a group.
 using Hdf5Objects = std::map<std::string, std::optional<OwnHdf5Dataset>>;
 
-/// Parses an HDF5 file; the datasets are views into `image`. Throws CheckpointError that names the
-/// object on links that are not hard; objects that are linked twice or nested deeper than three;
-/// data that are external, chunked, filtered or larger than the file; types that Hdf5Writer does
-/// not write; and anything malformed.
+/// Parses an HDF5 file; the datasets are views into `image`. Throws CheckpointError, which names
+/// the object, if the file has a link that is not hard; an object that is linked twice or lies more
+/// than three levels below the root; data that are external, chunked, filtered or larger than the
+/// file; a type that Hdf5Writer does not write; or anything malformed.
 Hdf5Objects read_hdf5(std::string_view image);
 
 /// Builds an HDF5 file. The same content has the same bytes. Every method throws Error when libhdf5

@@ -79,7 +79,7 @@ def first_difference(xgrad, name, folder):
 
 
 def main():
-    lines, missed = ["| planted | trainings with another hash | `xgrad diff` of the first one: first at |", "|---|---|---|"], 0
+    lines, missed = ["| planted | trainings with another hash | first difference that `xgrad diff` finds in the named training |", "|---|---|---|"], 0
     for fault in FAULTS:
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             folder = pathlib.Path(folder)
@@ -87,7 +87,8 @@ def main():
             differ = hashes_that_differ(xgrad)
             first = first_difference(xgrad, differ[0], folder) if differ else ""
         missed += not first
-        lines.append(f"| {fault.name} | {len(differ)} of {len(hashes.RUNS)}{f': `{differ[0]}` ...' if differ else ''} | {first or 'NOT NAMED'} |")
+        named = f"{', such as' if len(differ) > 1 else ':'} `{differ[0]}`" if differ else ""
+        lines.append(f"| {fault.name} | {len(differ)} of {len(hashes.RUNS)}{named} | {first or 'NOT NAMED'} |")
         print(lines[-1], flush=True)
     if "--write" in sys.argv:
         PAGE.write_text(MARKS.sub(lambda m: m[1] + "\n".join(lines) + "\n" + m[2], PAGE.read_text()))
