@@ -22,12 +22,12 @@ LEVELS = ("x86-64-v3", "x86-64-v4")
 LIBRARY = "usr/lib/x86_64-linux-gnu"
 # Limits that docs/install.md states for the packages: the measurement, its limit, and its unit.
 FIGURES = {
-    "to download on a bare Debian: the package and all that it needs": (25, "MB"),
+    "download on a bare Debian: the package and its dependencies": (25, "MB"),
     "library and command, stripped": (6, "MB"),
     "`xgrad --version`": (20, "ms"),
-    "a start and its first step, saved, evaluated and reported": (0.3, "s"),
-    "to compile the program above": (4, "s"),
-    "memory of the compiler for that": (400, "MB"),
+    "start, one training step, save, evaluation and output": (0.3, "s"),
+    "compile time of the program above": (4, "s"),
+    "compiler memory for the program above": (400, "MB"),
 }
 # A small config that trains at once.
 CONFIG = '[task]\nname = "reverse"\nlength = 8\n[model]\nwidth = 32\nheads = 1\nlayers = 1\n[train]\nsteps = {}\n'
@@ -195,14 +195,14 @@ class Package(unittest.TestCase):
 
         cost = call(sys.executable, "-c", COST, *self.system.words("sh", "-c", compiler.format("quick")))
         seconds, kibibytes = map(float, cost.split()[-2:])
-        self.figure("to compile the program above", seconds)
-        self.figure("memory of the compiler for that", kibibytes * 1024 / 1e6)
+        self.figure("compile time of the program above", seconds)
+        self.figure("compiler memory for the program above", kibibytes * 1024 / 1e6)
         self.assertIn("step 300  loss 0.0", self.system.run("./quick"))
         self.system.run("xgrad", "verify", "reverse.h5")
 
     def test_6_figures(self):
         size = sum(path.stat().st_size for path in (*self.libraries(), self.root / "usr/bin/xgrad"))
-        self.figure("to download on a bare Debian: the package and all that it needs", self.download / 1e6)
+        self.figure("download on a bare Debian: the package and its dependencies", self.download / 1e6)
         self.figure("library and command, stripped", size / 1e6)
 
         def seconds(*words):
@@ -215,7 +215,7 @@ class Package(unittest.TestCase):
         shell = seconds("true")
         self.figure("`xgrad --version`", 1e3 * (seconds("xgrad", "--version") - shell))
         (self.root / "tmp/one.toml").write_text(CONFIG.format(1))
-        self.figure("a start and its first step, saved, evaluated and reported", seconds("xgrad", "train", "one.toml", "-q") - shell)
+        self.figure("start, one training step, save, evaluation and output", seconds("xgrad", "train", "one.toml", "-q") - shell)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Figures(unittest.TestCase):
     def test_results(self):
         """README.md rounds them, and claims what the configs claim. A row of several configs has the range of each column."""
         measured = {row[0]: row for row in rows("docs/figures/results.md", "config")}
-        column = {"accuracy": 1, "exact match": 2, "square error": 5}
+        column = {"accuracy": 1, "exact match": 2, "mean squared error": 5}
         seen = []
         for configs, _, metric, result, best, rule, parameters, steps in rows("README.md", "config"):
             names = re.findall(r"`(\w+)\.toml`", configs)
@@ -82,7 +82,7 @@ class Figures(unittest.TestCase):
             for shown, at in ((parameters, 10), (steps, 11)):
                 counts = [int(row[at].replace(",", "")) for row in found]
                 self.assertEqual(shown, " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)})), names)
-            for shown, at in ((best, 6 if metric == "square error" else 3), (rule, 4)):
+            for shown, at in ((best, 6 if metric == "mean squared error" else 3), (rule, 4)):
                 for figure in numbers(shown):
                     self.assertTrue(any(is_rounded(figure, float(x)) for x in numbers(found[0][at])), f"{names}: {figure}")
             for name, value in zip(names, values):

@@ -4,10 +4,11 @@
 // Weights are float32; sums are in JavaScript's numbers, which are doubles. A matrix has a row for
 // each token, a column for each feature, and its numbers row by row in `data`.
 //
-// g is the pass: g.config (the keys of [model]), g.shape (of the task), g.weights (by name), and
-// g.take(name, x), which sees every activation and returns what the pass goes on with. So one hook
-// captures activations, silences heads and patches. When tokens follow others, g.first of them came
-// before, and g.cache has their keys and values.
+// g is the state of one forward pass: g.config (the keys of [model]), g.shape (of the task),
+// g.weights (by name), and g.take(name, x). The pass gives every activation x to g.take() and
+// continues with the value that it returns. This one hook captures activations, silences heads and
+// patches. A decoder reads token after token: g.first is the number of earlier tokens, and g.cache
+// has their keys and values.
 
 export const matrix = (rows, cols) => ({ rows, cols, data: new Float64Array(rows * cols) });
 
@@ -204,7 +205,7 @@ function rotated(g, x, self) {
   return g.config.positions === "rotary" && (self || g.config.cross_positions) ? rotary(x, headSize(g.config), g.first) : x;
 }
 
-// The keys and values of all tokens so far, of which x are the last; or those of a memory x, which stay the same.
+// The keys and values of all tokens so far; x has the newest tokens. If x is a decoder's memory, they never change.
 function keysAndValues(g, x, path, self) {
   const before = g.cache?.[path];
   if (before && !self) return before;
@@ -356,7 +357,7 @@ function neighbours(edges, first) {
 
 const encode = (g, input) => finalNorm(g, blocks(g, embedding(g, input, "embedding", g.config.positions), "encoder"), "encoder");
 
-// Logits of the tokens that follow `ids`, the first of which says that an output begins.
+// Row i of the logits predicts the token after ids[i]. ids[0] marks the begin of the output.
 function decoder(g, ids, memory) {
   const { positions } = g.config;
   const y = embedding(g, { ids }, "output_embedding", positions === "learned_2d" ? "learned" : positions);
@@ -372,15 +373,15 @@ function answer(g, input) {
   return head(g, encode(g, input));
 }
 
-// The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads the classes `outputs`
-// and predicts each from those before it, and one more.
+// The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads the classes `outputs`.
+// Its row i predicts output i from the outputs before it; the last row predicts the output after all of them.
 export function forward(model, input, { take, outputs = [] } = {}) {
   const g = passOf(model, take);
   return model.config.kind === "encoder_decoder" ? decoder(g, [model.shape.classes, ...outputs], encode(g, input)) : answer(g, input);
 }
 
-// One token after the other: `logits` are those of what follows the last token, append() reads more of them. Each is
-// computed once, because the cache keeps the keys and values of those before it, and of the decoder's memory.
+// Reads one token after the other. `logits` predict the token after the newest one; append() reads more tokens. The cache
+// keeps the keys and values of earlier tokens and of the decoder's memory, so that each token is computed once.
 export function decode(model, input, { take } = {}) {
   const g = passOf(model, take, {}), writes = model.config.kind === "encoder_decoder";
   const memory = writes && encode(passOf(model, take), input);
@@ -393,14 +394,14 @@ export function decode(model, input, { take } = {}) {
   return decoding;
 }
 
-// What the model would answer if `x`, a residual stream of `path`, were its last.
+// The logits of the model if `x`, a residual stream of `path`, were the last one.
 export const answerAt = (g, x, path) => head(g, finalNorm(g, x, path));
 
 export const row = (x, n) => x.data.subarray(n * x.cols, (n + 1) * x.cols);
 export const largest = (values) => values.reduce((best, value, i) => value > values[best] ? i : best, 0);
 export const probabilities = (logits) => WEIGHTS.softmax([...logits]);
 
-// The outputs that an encoder_decoder writes: each time the likeliest class, up to the end.
+// The outputs of an encoder_decoder: the most probable class at each step, up to the end class.
 export function generate(model, input, options) {
   const decoding = decode(model, input, options), outputs = [];
   for (;;) {
