@@ -243,7 +243,7 @@ Command tasks_command() {
   return Command(
       "tasks", "List the tasks, or describe one",
       {{"task", "name of a task; default: list all", &a->name},
-       {"--baselines", "also measure rules without a model on its data, which may take a minute",
+       {"--baselines", "also score simple baselines on the task's data; may take a minute",
         &a->baselines, Rules{.needs = {"task"}}}},
       [a] { return tasks(*a); });
 }

@@ -91,8 +91,7 @@ inline constexpr const char* kConfig = "a TOML file";
 inline constexpr const char* kOverrides = "KEY=VALUE overrides the config, as in optim.lr=3e-4";
 inline constexpr const char* kRun = "a run directory or a checkpoint";
 inline constexpr const char* kRuns =
-    "a run directory or a checkpoint; several are an ensemble, with the mean of their "
-    "probabilities";
+    "run directories or checkpoints; several form an ensemble, which averages their probabilities";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 

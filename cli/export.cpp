@@ -231,7 +231,7 @@ Command export_command() {
        {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
         &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
-        "with train.ema or train.swa_start: the weights of the step itself, not their average",
+        "with train.ema or train.swa_start: export the weights of the step itself, not the average",
         &a->raw},
        last_option(*a)},
       [a] { return export_weights(*a); });
@@ -268,9 +268,12 @@ Command construct_command() {
   };
   const auto a = std::make_shared<Arguments>();
   return Command(
-      "construct", "Write a checkpoint of an encoder whose weights are known, or list them",
-      {{"name", "name of an encoder; default: list all", &a->name},
-       {"overrides", "task.KEY=VALUE sets a key of its task, train.seed the noise", &a->overrides},
+      "construct",
+      "Write a checkpoint of an encoder with weights set by hand, or list these encoders",
+      {{"name", "name of the encoder; default: list all", &a->name},
+       {"overrides",
+        "task.KEY=VALUE sets a key of the encoder's task, train.seed=N the seed of --noise",
+        &a->overrides},
        {"--noise", "add normal noise of this standard deviation to every weight", &a->noise,
         kPositive},
        {"--out", "the new checkpoint; default: NAME.h5", &a->out, kNewPath}},

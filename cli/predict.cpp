@@ -209,7 +209,8 @@ Command predict_command() {
       {{"runs", kRuns, &a->runs, kRequired},
        {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
        {"--beam",
-        "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
+        "for a model that generates its output: search with a beam of K hypotheses; default: "
+        "greedy",
         &a->beam, Rules{.range = {{1, 1024}}, .value = "K"}},
        {"--length-penalty",
         "compare hypotheses by log-probability / length^A; default: by probability",
@@ -235,7 +236,7 @@ Command generate_command() {
       "generate", "Continue a text with a trained language model",
       {{"runs", kRuns, &a->runs, kRequired},
        {"--text",
-        "the beginning of the text; the model reads its last task.max_length tokens; default: "
+        "the text to continue; the model reads its last task.max_length tokens only; default: "
         "empty",
         &a->text},
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},

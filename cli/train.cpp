@@ -249,10 +249,10 @@ Command train_command() {
        {"overrides", kOverrides, &a->overrides},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json},
-       {"--overfit-batch", "only memorise one batch as a check; leaves no files",
+       {"--overfit-batch", "as a check, only memorise one batch; leaves no files",
         &a->overfit_batch},
-       {"--dry-run", "only two steps, an evaluation, a save; leaves no files", &a->dry_run,
-        Rules{.excludes = {"--overfit-batch"}}}},
+       {"--dry-run", "as a check, only train two steps, evaluate and save; leaves no files",
+        &a->dry_run, Rules{.excludes = {"--overfit-batch"}}}},
       [a] {
         return (a->overfit_batch ? overfit : a->dry_run ? dry_run : train)(*a);
       },
@@ -262,10 +262,10 @@ Command train_command() {
 Command check_command() {
   const auto a = std::make_shared<CheckArguments>();
   return Command(
-      "check", "Train configs and check their [expect] claims",
+      "check", "Train configs and check the results against their [expect] sections",
       {{"configs", "TOML files", &a->configs, kRequired},
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
-       {"--seeds", "train each with this many seeds; show the means", &a->seeds,
+       {"--seeds", "train each config with this many seeds and show the means", &a->seeds,
         Rules{.range = {{1, kMostSeeds}}}},
        {"--jobs",
         "number of configs to train in parallel; if above 1, expect.seconds is not judged",
@@ -286,8 +286,8 @@ Command resume_command() {
       "resume", "Continue a run, bit for bit as if it had never stopped",
       {{"run", kRun, &a->run, kRequired},
        {"overrides", kOverrides, &a->overrides},
-       {"--allow-change", "a key that may change; may be repeated", &a->allow_change,
-        Rules{.value = "KEY"}},
+       {"--allow-change", "allow an override to change this key of the run; may be repeated",
+        &a->allow_change, Rules{.value = "KEY"}},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json}},
       [a] {
@@ -328,13 +328,16 @@ Command sweep_command() {
        {"--over", "KEY=[VALUES], as in optim.lr=[1e-3, 3e-4]; may be repeated", &a->over,
         kRequired},
        {"--random", "train this many combinations, drawn at random", &a->random, kPositive},
-       {"--halving", "short runs of all first, then longer ones of the better half, and so on",
+       {"--halving",
+        "successive halving: train all combinations briefly, then the better half longer, and so "
+        "on",
         &a->halving},
        {"--jobs", "number of parallel runs, which share the cores; default: one per core", &a->jobs,
         kPositive},
        {"--out", "directory of the runs; default: runs/sweep-NAME for NAME.toml", &a->out,
         kNewPath},
-       {"--worker", "share the runs with other workers in the same --out, on any machines",
+       {"--worker",
+        "share the runs with other processes that have the same --out, also on other machines",
         &a->worker}},
       [a] {
         const SweepEnd end = run_sweep(*a, [](const std::string& table) {

@@ -325,9 +325,11 @@ int replay(const std::string& file) {
 
 Command verify_command() {
   const auto paths = std::make_shared<std::vector<std::string>>();
-  return Command("verify", "Check checkpoints for damage, and the certificate of a run's gradients",
-                 {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
-                 [paths] { return verify(*paths); });
+  return Command(
+      "verify",
+      "Check checkpoints for damage, and recheck a run's gradient certificate (see gradcheck)",
+      {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
+      [paths] { return verify(*paths); });
 }
 
 Command verify_resume_command() {
@@ -348,8 +350,8 @@ Command gradcheck_command() {
   const auto a = std::make_shared<GradcheckArguments>();
   return Command(
       "gradcheck", "Check a model's gradients by finite differences",
-      {{"config", "a TOML file, or a run directory, which gets a certificate", &a->config,
-        kRequired},
+      {{"config", "a TOML file, or a run directory, where the results are saved as its certificate",
+        &a->config, kRequired},
        {"overrides", kOverrides, &a->overrides},
        {"--certificate", "write the results to this new file, as JSON", &a->certificate, kNewPath}},
       [a] { return gradcheck(*a); });

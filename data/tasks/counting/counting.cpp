@@ -54,7 +54,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
         }),
     synthetic_task(
         {.name = "most_frequent",
-         .summary = "Find the most frequent token; of several, the smallest.",
+         .summary = "Find the most frequent token; ties go to the smallest.",
          .options = uniform_options(),
          .needs =
              "No positions and two layers, the second to compare counts; close counts are hard.",

@@ -147,7 +147,7 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
         {.name = "translation",
          .summary =
              "Translate generated English sentences into French, with its word order and genders.",
-         .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
+         .options = {{"adjectives", 2, "Maximum number of adjectives before a noun.", 0, 64}},
          .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
                   "articles and adjectives agree with a noun that comes after them in English.",
          .theory = "needs positions and depth: a word's place in French depends on the noun that "

@@ -54,7 +54,7 @@ extern const std::vector<TaskEntry> kGraphTasks = {
          .options = length_options(
              12,
              {symbols_option(),
-              {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
+              {"hops", 1, "Each target is the smallest number within this many edges of the node.",
                1, 64}}),
          .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
          .theory =

@@ -131,7 +131,7 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
     synthetic_task(
         {.name = "number_words",
          .summary = "Write a number in English words, as four hundred seven for 4 0 7.",
-         .options = {{"digits", 6, "Most digits of a number.", 3, 9}},
+         .options = {{"digits", 6, "Maximum number of digits.", 3, 9}},
          .needs = "Positions, and an encoder and a decoder of two layers: a digit's word depends "
                   "on its place and on the digit before it, and zeros are not written.",
          .theory = "needs positions and depth: a digit's word depends on its place from the right, "
