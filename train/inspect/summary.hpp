@@ -41,7 +41,8 @@ struct ModelSummary {
   std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step
   std::vector<ModuleSummary> modules;        ///< each module before those below it; the root first
   std::vector<AttentionSummary> attentions;  ///< in the order in which they run
-  /// Names and shapes of the activations that can be captured and replaced, as they are computed.
+  /// Names and shapes of the activations that can be captured and replaced, in order of
+  /// computation.
   std::vector<std::pair<std::string, Shape>> activations;
   std::size_t frozen = 0;           ///< number of frozen scalars
   std::uint64_t step_flops = 0;     ///< forward and backward of all micro-batches of a step

@@ -1,5 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run: a sequence of records, each handed to the system whole.
+// read during the run. The file is a sequence of records. Each is written in one call, whole:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
