@@ -1,13 +1,14 @@
-// The whole model: from an input to its logits, for one example at a time.
+// The whole model: computes logits from an input, for one example at a time.
 //
-// Functions have the names of the C++ sources in layers/ and do the same, with the same weights.
-// Weights are float32; sums are in JavaScript's numbers, which are doubles. A matrix has a row for
-// each token, a column for each feature, and its numbers row by row in `data`.
+// Functions have the names of the C++ sources in layers/ and compute the same, with the same
+// weights. Weights are float32; sums are JavaScript numbers, which are doubles. A matrix has a row
+// for each token and a column for each feature; `data` holds its numbers row by row.
 //
-// g is the pass: g.config (the keys of [model]), g.shape (of the task), g.weights (by name), and
-// g.take(name, x), which sees every activation and returns what the pass goes on with. So one hook
-// captures activations, silences heads and patches. When tokens follow others, g.first of them came
-// before, and g.cache has their keys and values.
+// g is a forward pass. g.config holds the keys of [model], g.shape the shape of the task, g.weights
+// the weights by name. The pass calls g.take(name, x) for every activation x and continues with the
+// value that it returns, so this one hook can capture activations, silence heads and patch. If
+// tokens are added one after the other, g.first is the number of tokens before, and g.cache has
+// their keys and values.
 
 export const matrix = (rows, cols) => ({ rows, cols, data: new Float64Array(rows * cols) });
 
@@ -34,7 +35,7 @@ const stack = (...parts) => {
 
 // ---- layers -----------------------------------------------------------------------------------
 
-// The sum of x[i + k] y[j + k] over k below `count`.
+// The sum of x[i + k] y[j + k] over k = 0 ... count - 1.
 function dot(x, i, y, j, count) {
   let sum = 0;
   for (let k = 0; k < count; ++k) sum += x[i + k] * y[j + k];
@@ -97,7 +98,7 @@ function norm(g, x, path) {
 
 // ---- positions --------------------------------------------------------------------------------
 
-// Adds to each token a vector for its place.
+// Adds to each token the vector of its place.
 function withPositions(g, x, path, kind) {
   const table = g.weights[`${path}.weight`];
   if (kind === "learned") return each(x, (value, d, n) => value + table.data[(g.first + n) * x.cols + d]);
@@ -137,7 +138,7 @@ function alibiSlopes(heads) {
   return slopes;
 }
 
-// What is added to the score of query n and key m.
+// The bias that is added to the score of query n and key m.
 function positionBias(g, path) {
   const { positions, heads, max_distance: most } = g.config;
   if (positions === "alibi") {
@@ -151,7 +152,7 @@ function positionBias(g, path) {
 
 // ---- attention --------------------------------------------------------------------------------
 
-// How well query n and key m fit, for the features of one head.
+// The score of query n and key m, from the features of one head.
 const SCORES = {
   dot: (q, k) => dot(q, 0, k, 0, q.length),
   cosine: (q, k) => {
@@ -166,7 +167,7 @@ function scoreFactor({ score, scale, temperature }, size) {
   return (scale > 0 ? scale : usual) / (score === "cosine" ? size : 1) / temperature;
 }
 
-// The weights of the keys that a query sees, from their scores.
+// Computes the weights of the keys that a query sees from their scores.
 const WEIGHTS = {
   softmax: (scores) => {
     const largest = Math.max(...scores), powers = scores.map((s) => Math.exp(s - largest));
@@ -204,7 +205,8 @@ function rotated(g, x, self) {
   return g.config.positions === "rotary" && (self || g.config.cross_positions) ? rotary(x, headSize(g.config), g.first) : x;
 }
 
-// The keys and values of all tokens so far, of which x are the last; or those of a memory x, which stay the same.
+// The keys and values of all tokens so far; x holds the last ones. For a memory x, the keys and
+// values of the memory, which are computed once.
 function keysAndValues(g, x, path, self) {
   const before = g.cache?.[path];
   if (before && !self) return before;
@@ -263,7 +265,7 @@ function residual(g, x, path, number, f) {
   return order === "post" ? norm(g, y, at) : y;
 }
 
-// The blocks of an encoder, or with a memory of a decoder.
+// The blocks of an encoder; with a memory, of a decoder.
 function blocks(g, x, path, memory) {
   for (let i = 0; i < g.config.layers; ++i) {
     const at = `${path}.layers.${i}`, causal = Boolean(memory) || g.config.mask === "causal";
@@ -348,7 +350,8 @@ function windowMlp(g, x) {
   return x;
 }
 
-// The edges of a graph, each token with itself, and a class token that sees all and is not seen.
+// The pairs of tokens that may look at each other: edges of the graph, and each token with itself.
+// A class token looks at all tokens; none looks at it.
 function neighbours(edges, first) {
   const pairs = new Set(edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   return (n, m) => n < first || n === m || pairs.has(`${n - first} ${m - first}`);
@@ -356,7 +359,7 @@ function neighbours(edges, first) {
 
 const encode = (g, input) => finalNorm(g, blocks(g, embedding(g, input, "embedding", g.config.positions), "encoder"), "encoder");
 
-// Logits of the tokens that follow `ids`, the first of which says that an output begins.
+// Logits of the class after each of `ids`. The first id says that an output begins.
 function decoder(g, ids, memory) {
   const { positions } = g.config;
   const y = embedding(g, { ids }, "output_embedding", positions === "learned_2d" ? "learned" : positions);
@@ -372,15 +375,16 @@ function answer(g, input) {
   return head(g, encode(g, input));
 }
 
-// The logits of an input {ids or features, edges}: a row for each output. An encoder_decoder reads the classes `outputs`
-// and predicts each from those before it, and one more.
+// The logits of an input {ids or features, edges}, a row for each output. An encoder_decoder reads
+// the classes `outputs`; it predicts each from the ones before it, and then one more.
 export function forward(model, input, { take, outputs = [] } = {}) {
   const g = passOf(model, take);
   return model.config.kind === "encoder_decoder" ? decoder(g, [model.shape.classes, ...outputs], encode(g, input)) : answer(g, input);
 }
 
-// One token after the other: `logits` are those of what follows the last token, append() reads more of them. Each is
-// computed once, because the cache keeps the keys and values of those before it, and of the decoder's memory.
+// Reads tokens one after the other: append() reads more tokens, and `logits` are the logits of the
+// token after the last. Each token is computed once, because the cache keeps the keys and values of
+// earlier tokens and of the decoder's memory.
 export function decode(model, input, { take } = {}) {
   const g = passOf(model, take, {}), writes = model.config.kind === "encoder_decoder";
   const memory = writes && encode(passOf(model, take), input);
@@ -393,14 +397,15 @@ export function decode(model, input, { take } = {}) {
   return decoding;
 }
 
-// What the model would answer if `x`, a residual stream of `path`, were its last.
+// The logits if `x`, a residual stream of the stack `path`, were the last one (logit lens).
 export const answerAt = (g, x, path) => head(g, finalNorm(g, x, path));
 
 export const row = (x, n) => x.data.subarray(n * x.cols, (n + 1) * x.cols);
 export const largest = (values) => values.reduce((best, value, i) => value > values[best] ? i : best, 0);
 export const probabilities = (logits) => WEIGHTS.softmax([...logits]);
 
-// The outputs that an encoder_decoder writes: each time the likeliest class, up to the end.
+// The outputs that an encoder_decoder generates greedily: the likeliest class at each place, up to
+// the end class.
 export function generate(model, input, options) {
   const decoding = decode(model, input, options), outputs = [];
   for (;;) {
