@@ -33,7 +33,7 @@ struct TasksArguments {
   bool baselines = false;
 };
 
-// Accuracies on the test split, a line each.
+// Accuracies on the test split, one line each.
 std::string accuracies(const Task& task, bool baselines) {
   std::string lines;
   const auto add = [&](const std::string& of, const std::optional<double>& accuracy) {
@@ -52,7 +52,7 @@ std::string accuracies(const Task& task, bool baselines) {
   return lines.empty() ? "" : "\naccuracy on the test split\n" + lines;
 }
 
-// Mean squared errors on the test split, a line each.
+// Mean squared errors on the test split, one line each.
 std::string errors(const Task& task, bool baselines) {
   std::string lines;
   const auto add = [&](const char* of, double error) {
@@ -63,7 +63,8 @@ std::string errors(const Task& task, bool baselines) {
   return lines.empty() ? "" : "\nmean squared error on the test split\n" + lines;
 }
 
-// Shows a task's best possible scores, baselines and rules if wanted, and first training examples.
+// Shows a task's best possible scores and its first training examples; with `baselines`, also the
+// scores of baselines and rules.
 void show_data(const Task& task, bool baselines) {
   try {
     const TaskShape shape = task.shape();

@@ -70,7 +70,7 @@ void add_input(ZipArchive& archive, const Batch& batch) {
   if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
 }
 
-// An npz archive with a batch of at most 100 examples, the first of the validation split:
+// An npz archive with the first examples of the validation split, at most 100, as one batch:
 //
 //     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
 //     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
@@ -107,8 +107,8 @@ std::string reference_npz(const TrainedModel<T>& trained, const Task& task, Obje
   return to_zip(archive);
 }
 
-// Adds a file of the model's results for some examples, computed in the arithmetic of `config`.
-// Returns why there is none if the data is missing.
+// Adds a file of the model's results for some examples, computed in the arithmetic of `config`. If
+// the data is missing, adds nothing and returns the reason.
 std::string add_reference(const FoundRun& source, const Config& config, const Task& task,
                           bool replaces, std::vector<File>& files) try {
   with_precision(config, [&]<class T>() {
@@ -121,7 +121,8 @@ std::string add_reference(const FoundRun& source, const Config& config, const Ta
   return fmt::format("no reference: {}", error.what());
 }
 
-// Adds a program that checks an npz file. Returns why there is none.
+// Adds a program that checks an npz file. If it supports no such model, adds nothing and returns
+// the reason.
 std::string add_checker(const Config& config, const TaskShape& shape, std::vector<File>& files) {
   std::vector<std::string> unknown = unknown_settings(config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
@@ -172,8 +173,8 @@ bool has_bytes(const std::string& path, std::string_view bytes) try {
   return false;
 }
 
-// Writes all files, or none if one of the names is taken. Completes an export that was killed: then
-// some of the files are there, with these bytes.
+// Writes all files, or none if one of the names is taken. A file that already holds the same bytes
+// does not count: an earlier export was killed, and this one completes it.
 void publish_all(const Files& files, const fs::path& out) {
   std::vector<std::pair<std::string, std::string_view>> all, missing;
   for (const File& file : files.files) {

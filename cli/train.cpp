@@ -118,9 +118,9 @@ int train_each(const Job& job, const CheckArguments& a, ConfigResult& result) {
   return 0;
 }
 
-// Writes the table of results to a file. The first call has no results. It keeps the contents of
-// the file, and throws if the file cannot be written or is not such a table, before a config trains
-// for hours.
+// Writes the table of results to a file. The first call comes before training and has no results:
+// it leaves the file as it is, but throws if the file cannot be written or holds something else, so
+// that the error does not come after hours of training.
 void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
   if (path.empty()) return;
   constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
@@ -136,7 +136,7 @@ void write_table(const std::string& path, const std::vector<ConfigResult>& resul
   publish_over(folder, name, table);
 }
 
-// The command line of a process that checks one of the configs alone.
+// The arguments of a process that checks a single config.
 std::vector<std::string> words_for(const CheckArguments& a, const std::string& config,
                                    const std::string& table) {
   const std::size_t cores = std::size_t(threads()) / std::min(a.jobs, a.configs.size());
@@ -151,7 +151,7 @@ std::vector<std::string> words_for(const CheckArguments& a, const std::string& c
   return words;
 }
 
-// Shows what a process has said about its config, and returns its results.
+// Shows the output of a process that checked a config, and returns its results.
 ConfigResult show_check(const std::string& config, const std::string& log, const std::string& table,
                         int code) {
   ConfigResult result{.name = std::filesystem::path(config).stem().string()};
@@ -169,7 +169,8 @@ ConfigResult show_check(const std::string& config, const std::string& log, const
   return result;
 }
 
-// check() with each config in a process of its own, several at a time. Shows them in their order.
+// Does the work of check() with a process for each config, several at a time. Shows the results in
+// the order of the configs.
 int check_at_once(const CheckArguments& a) {
   const std::size_t all = a.configs.size();
   const TemporaryFolder folder;
@@ -177,7 +178,7 @@ int check_at_once(const CheckArguments& a) {
     return folder / (fmt::to_string(i) + end);
   };
   std::vector<ConfigResult> results;
-  std::vector<std::optional<int>> codes(all);  // of those that ended
+  std::vector<std::optional<int>> codes(all);  // exit codes of ended processes
   Processes processes;
   const Signals signals;
   Console console(a.quiet, "");
@@ -200,7 +201,7 @@ int check_at_once(const CheckArguments& a) {
     for (std::size_t i = results.size(); signal == 0 && i < all && codes[i]; ++i) {
       results.push_back(show_check(a.configs[i], file(i, ".log"), file(i, ".md"), *codes[i]));
       write_table(a.table, results);
-      if (code <= 1 && *codes[i] != 0) code = *codes[i];  // an error says more than a claim
+      if (code <= 1 && *codes[i] != 0) code = *codes[i];  // errors count more than claims
     }
   }
   if (signal != 0) return 128 + signal;
@@ -231,7 +232,7 @@ int check(const CheckArguments& arguments) {
       results.back().failure = message.substr(0, message.find('\n'));  // a table row is one line
       if (!first_failure) first_failure = std::current_exception();
     }
-    write_table(arguments.table, results);  // a stopped check keeps its results
+    write_table(arguments.table, results);  // now, so that a stopped check keeps its results
   }
   fmt::print("\n{}", results_text(results));
   std::fflush(stdout);  // before the error that main() prints

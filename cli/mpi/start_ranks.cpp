@@ -123,7 +123,7 @@ class MpiRanks final : public StartedRanks {
   }
 
   // Each rank sends a byte to the next one again and again. Time is counted in tries of this rank,
-  // so that a machine that was suspended does not conclude that the other ranks were.
+  // because a machine that was suspended makes none and must not blame the others.
   void listen(double timeout) {
     constexpr int kTries = 20;
     const int previous = (rank_ + size_ - 1) % size_, next = (rank_ + 1) % size_;
@@ -151,7 +151,7 @@ class MpiRanks final : public StartedRanks {
     end_all(6);
   }
 
-  // The cores that this process may use, divided by the ranks of the machine that may use them too.
+  // The number of cores for this process, divided by the number of ranks that share these cores.
   int cores_of_this_rank() {
     struct Place {
       std::array<char, 256> machine;

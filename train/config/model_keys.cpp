@@ -1,4 +1,4 @@
-// The rows of [model].
+// The rows of [model] in the table of keys.
 #include <algorithm>
 #include <string_view>
 
@@ -176,8 +176,8 @@ static Keys attention_keys() {
   };
 }
 
-// Keys of every kind of model. Other keys belong to the built-in kinds, and to those added kinds
-// that list them in PartEntry::keys.
+// Keys that every kind of model has. All other keys belong to the built-in kinds. A kind that a
+// program adds has those that it lists in PartEntry::keys.
 constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {

@@ -1,4 +1,4 @@
-// The rows of all sections but [model].
+// The rows of all sections but [model] in the table of keys.
 #include <xgrad/train/config/keys.hpp>
 
 #include <xgrad/optim/optimizers.hpp>

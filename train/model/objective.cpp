@@ -12,7 +12,7 @@ namespace xgrad {
 
 namespace {
 
-// "auto" stands for the first loss of the task's kind of target.
+// "auto" is the first loss in this table that fits the task's kind of target.
 constexpr struct LossRow {
   const char* name;
   Loss loss;
