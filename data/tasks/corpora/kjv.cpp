@@ -113,8 +113,9 @@ TaskEntry kjv_task() {
       .debian_packages = {"bible-kjv"},
       .make = make,
       .needs =
-          "Positions and two layers for hidden characters, which depend on both sides of a gap; "
-          "for next ones also a causal mask; for books no layer, because single words reveal them.",
+          "Hidden characters need positions and two layers, because they depend on both sides of a "
+          "gap. Next characters also need a causal mask. Books need no layer, because single words "
+          "reveal them.",
       .theory = "open: no theorem is known",
       .source = "the King James Bible, as in Debian's bible-kjv",
       .best = "unknown, because nobody knows the distribution of the verses"};

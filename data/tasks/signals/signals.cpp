@@ -155,8 +155,8 @@ extern const std::vector<TaskEntry> kSignalTasks = {
     signal_task({.name = "next_value",
                  .summary = "Predict the next value of a signal that one of several known AR(2) "
                             "processes generated.",
-                 .needs = "Positions and one layer, to read the last two samples, and from all "
-                          "samples which process it is.",
+                 .needs = "Positions and one layer, which reads the last two samples, and "
+                          "recognises the process from all samples.",
                  .theory = "needs positions: the best guess is linear in the last two samples once "
                            "the process is known"},
                 [](const Options& options, Synthetic& task) {
