@@ -107,7 +107,7 @@ std::vector<std::string> main_metrics(Groups groups) {
   return names;
 }
 
-// "perplexity = exp(loss) is 1.23 at the end", for all numbers that are computed from this one.
+// "At the end, perplexity = exp(loss): 1.23.", for all metrics that are computed from this one.
 std::string note_on(const RunGroup& group, const std::string& metric) {
   std::vector<std::string> notes;
   for (const Repeated& repeated : kRepeated) {
