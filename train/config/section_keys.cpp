@@ -117,7 +117,8 @@ static Keys run_keys() {
       key("save_every", &T::save_every, kCount,
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every."),
       key("keep", &T::keep, between(1, 1048576),
-          "Number of newest checkpoints to keep besides the best; 1 is read as 2."),
+          "Number of newest checkpoints to keep besides the best. At least 2 are kept, even if "
+          "this is 1."),
       key("keep_best", &T::keep_best,
           "Uses the weights of the best validation, not those of the last step: they are scored on "
           "the test split, and commands load them unless --last is given."),
