@@ -121,7 +121,7 @@ void require_known_command(const std::vector<Command>& all, int argc, char** arg
 }
 
 // Returns the command that the command line names, after setting the targets of its options.
-// Returns an exit code instead after printing help, the version or what is wrong.
+// If it printed help, the version or an error, returns an exit code instead.
 std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
   CLI::App app("Trains transformer encoders from one config file.", "xgrad");
   app.set_version_flag("--version", kVersion);

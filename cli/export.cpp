@@ -74,7 +74,7 @@ void add_input(ZipArchive& archive, const Batch& batch) {
 //
 //     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
 //     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
-//     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+//     targets, -100 where a target does not count, or numbers with a mask `valid`; logits;
 //     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
 //
 // computed without dropout, label smoothing and the penalty on heads. Changes the parameters'

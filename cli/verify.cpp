@@ -292,7 +292,7 @@ std::string difference(const ReplayRow& row) {
   return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "reference not finite";
 }
 
-// Reports errors as damage to the file, except those of the task's own data files.
+// Reports errors as damage to the file, except errors in the task's own data files.
 std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
   fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
   return xgrad::replay(failed);

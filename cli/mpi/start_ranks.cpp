@@ -53,7 +53,7 @@ class MpiRanks final : public StartedRanks {
     set_threads(cores_of_this_rank());
   }
 
-  // Ranks that have nothing left to send wait here for those that have.
+  // Ranks that have nothing left to send wait here for the other ranks.
   ~MpiRanks() override {
     any(*this, false);
     std::unique_lock lock(mutex_);
@@ -110,8 +110,8 @@ class MpiRanks final : public StartedRanks {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // A mutex keeps the calls of the watcher and those of the other thread apart, so MPI need not be
-  // thread-safe. Sleeps during a long wait, because other ranks may need the core.
+  // A mutex separates the calls of the watcher from the calls of the other thread, so MPI need not
+  // be thread-safe. Sleeps during a long wait, because other ranks may need the core.
   void finish(MPI_Request& request) {
     int complete = 0;
     for (std::size_t tries = 0; complete == 0; ++tries) {
@@ -180,8 +180,8 @@ class MpiRanks final : public StartedRanks {
 
 std::unique_ptr<StartedRanks> start_ranks() {
   constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
-  // Unless mpirun, mpiexec or srun started it, this process needs no MPI, whose start would take
-  // longer than many commands.
+  // Unless mpirun, mpiexec or srun started it, this process needs no MPI. To start MPI takes longer
+  // than many commands.
   if (std::ranges::none_of(kMarks, ::getenv)) return nullptr;
   int provided = MPI_THREAD_SINGLE;
   const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);

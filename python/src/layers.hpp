@@ -23,7 +23,7 @@ namespace xgrad::python {
 /// The class xgrad.Module: the base class of the C++ layers and of modules written in Python.
 struct Module {
   virtual ~Module() = default;
-  /// {name: Variable} of its own parameters, without those of modules in its attributes.
+  /// {name: Variable} of its own parameters, without the parameters of modules in its attributes.
   virtual nanobind::dict own_parameters() const { return {}; }
 
   nanobind::dict given = {};  ///< the arguments of its constructor, to make a copy

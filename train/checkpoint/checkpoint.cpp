@@ -205,7 +205,7 @@ std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::u
     const std::string name = checkpoint_name(file->step);
     const auto listed = manifest.find(name);
     if (listed == manifest.end()) continue;
-    // Hashing reads the whole file, so only the newest two and those to remove are hashed.
+    // Hashing reads the whole file, so hashes only the newest two files and the files to remove.
     const bool be_sure = kept < kFewest || kept == most;
     if (be_sure && !has_digest(directory, name, listed->second)) continue;
     if (kept < most) {

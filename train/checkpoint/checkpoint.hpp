@@ -136,7 +136,7 @@ struct UnsavedError : CheckpointError {
 /// The part of its message that follows the path.
 inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 
-/// Reads a file as read_checkpoint() does. If its name is that of a checkpoint, also checks that it
+/// Reads a file as read_checkpoint() does. If its name is a checkpoint_name(), also checks that it
 /// holds the step in the name. Throws UnsavedError, which says what to do, if the manifest beside
 /// the file lists another SHA-256 for it. Accepts names that the manifest does not list, and any
 /// file if there is no manifest.

@@ -222,7 +222,7 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
 constexpr std::string_view kMagic = "XGRADCK1";
 constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a seal
 
-/// Throws an error that says what a file without a seal is.
+/// Throws an error that says which kind of file this is, since it has no seal.
 [[noreturn]] void refuse_unsealed(std::string_view start, std::uint64_t size) {
   check<CheckpointError>(size > 0, "is empty, 0 bytes");
   check<CheckpointError>(

@@ -49,7 +49,7 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Opti
 /// leaves either the old file or the new one. Throws IoError, and NumericError for NaN or infinity.
 template <class T>
 void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
-/// Overwrites every parameter with that of the checkpoint at `path`. Throws IoError, or
+/// Overwrites every parameter with its value in the checkpoint at `path`. Throws IoError, or
 /// CheckpointError as restore_weights().
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters);

@@ -41,7 +41,7 @@ struct ModelConfig {
   bool qkv_bias = false;                ///< adds a bias to queries, keys and values
   bool out_bias = true;                 ///< adds a bias to the output projection
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width
-  std::string mask = "none";  ///< what a token attends to
+  std::string mask = "none";  ///< which tokens a token attends to
   bool exclude_self = false;  ///< a token does not attend to itself
   std::string score = "dot";  ///< how a query and a key are compared, a Score by name
   double scale = 0;           ///< factor of the scores; 0: the default of Score
@@ -81,7 +81,7 @@ struct TrainConfig {
   std::uint64_t epochs = 0;    ///< passes over the training split
   std::size_t batch = 64;      ///< examples per micro-batch
   std::size_t bucket = 1;      ///< sorts examples by length among this many micro-batches
-  std::size_t shards = 1;      ///< parts of each batch, whose gradients are added in a fixed order
+  std::size_t shards = 1;      ///< parts of each batch; a fixed order adds their gradients
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
   double clip_value = 0.0;     ///< maximum absolute value of a gradient element; 0: none

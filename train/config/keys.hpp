@@ -42,7 +42,7 @@ struct ConfigKey : Key<Config> {
   std::string name() const { return section + "." + spec.name; }
 };
 
-/// All keys except those of tasks, in the order in which they are printed.
+/// All keys except the keys of tasks, in the order in which they are printed.
 const std::vector<ConfigKey>& config_keys();
 
 /// The sections, in the order in which they are printed.
@@ -102,8 +102,8 @@ std::string suggest(const std::string& name);
 
 using Keys = std::vector<ConfigKey>;
 
-// The rows of [model], [train], [optim], [schedule] and [expect], in the order in which they are
-// printed, and those of [log], [run] and [mpi].
+// The rows of [model], [train], [optim], [schedule] and [expect], and of [log], [run] and [mpi]
+// together, in the order in which they are printed.
 Keys model_keys();
 Keys train_keys();
 Keys optim_keys();

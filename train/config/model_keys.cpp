@@ -177,7 +177,7 @@ static Keys attention_keys() {
 }
 
 // Keys that every kind of model has. All other keys belong to the built-in kinds. A kind that a
-// program adds has those that it lists in PartEntry::keys.
+// program adds has the ones in its PartEntry::keys.
 constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <utility>
 
-// toml++ asserts only what it also reports as an error, and an assertion would end the process.
+// Switches off the assertions of toml++: they would end the process, and it reports the same faults
+// as errors.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1

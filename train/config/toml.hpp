@@ -23,7 +23,7 @@ struct Place {
   unsigned column = 1;
   std::optional<std::string> override = {};  ///< the override with the place; `line` is its index
 
-  /// The order of messages: those about overrides come last.
+  /// The order of messages: messages about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
 };
 

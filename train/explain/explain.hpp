@@ -10,7 +10,7 @@
 
 namespace xgrad {
 
-/// A page and what it holds.
+/// A page, and the checkpoints that it shows.
 struct Explanation {
   std::string html;                     ///< the page
   std::vector<std::uint64_t> steps;     ///< steps of the checkpoints that it shows

@@ -216,7 +216,7 @@ function keysAndValues(g, x, path, self) {
   return all;
 }
 
-// Multi-head attention. Scores and weights have the rows of head 0, then those of head 1, ...
+// Multi-head attention. Scores and weights have the rows of head 0, then the rows of head 1, ...
 function attention(g, query, memory, path, { self = true, causal = false } = {}) {
   const { heads, score, log_scale, attention_activation, attention_mean } = g.config;
   const size = headSize(g.config), inner = heads * size;

@@ -1,5 +1,5 @@
 
-// ==== The page around the model: what it shows, and what a reader does. ====
+// ==== The page around the model: its contents, and its reactions to the reader. ====
 
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);

@@ -23,7 +23,7 @@ using Tensors = std::vector<NamedTensor>;
 // How to convert models for a library.
 struct Library {
   std::string name, model;
-  KnownModel known;   // what the library's model supports
+  KnownModel known;   // settings that the library's model supports
   const char* words;  // pairs, applied in order: part of a name here, then there
   std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
@@ -124,7 +124,7 @@ std::size_t hidden(const ModelConfig& model) {
 }
 
 // Settings that all three libraries support: learned positions, width divided by heads, norms with
-// a bias; and those of one library.
+// a bias. `own` adds the settings of one library.
 KnownModel supported(KnownModel own) {
   own.merge(KnownModel{{"normalization", {"layer"}}, {"positions", {"learned"}}});
   own.merge(plain_encoder());

@@ -138,7 +138,7 @@ std::vector<std::pair<std::string, Shape>> activations_of(const SequenceModel<T>
   return shapes;
 }
 
-// The attentions among activations, whose names are listed at ActivationTaker.
+// The attentions among the activations. ActivationTaker lists their names.
 std::vector<AttentionSummary> attentions_of(
     const std::vector<std::pair<std::string, Shape>>& activations) {
   const std::map<std::string, Shape> shapes(activations.begin(), activations.end());

@@ -50,7 +50,7 @@ class TensorBoard {
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
   /// Adds the attention maps of the first validation example as attention/MODULE, if it has at most
-  /// kMostMapped tokens. `parameters` are those that validation used.
+  /// kMostMapped tokens. `parameters` are the ones that validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);

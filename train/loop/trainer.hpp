@@ -131,10 +131,10 @@ class Trainer {
   /// early, the run stops; the resumed run validates that step first.
   ///
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
-  /// on_spike does not handle it. The parameters are then those before the step. The run repeats
-  /// the step to find the first op with such an output or gradient, and the message names this op.
-  /// Also throws NumericError if a validation loss is not finite and on_spike is not "rollback",
-  /// and if no gradient reaches some parameter ([train] dead_gradients_every).
+  /// on_spike does not handle it. The parameters then have their values from before the step. The
+  /// run repeats the step to find the first op with such an output or gradient, and the message
+  /// names this op. Also throws NumericError if a validation loss is not finite and on_spike is not
+  /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step, at learning rate `lr` if given, else at the schedule's learning rate. Throws as

@@ -63,8 +63,8 @@ std::string figure_text(double value, double standard_error);
 /// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
 /// on each other.
 ///
-/// Its standard error is that of a ratio estimator over samples (Cochran 1977, 6.4). With ratio r
-/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
+/// Its standard error is the one of a ratio estimator over samples (Cochran 1977, 6.4). With ratio
+/// r and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
 class RatioMean {
  public:
   /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
@@ -88,9 +88,9 @@ class RatioMean {
 /// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 for predictions x of targets y with K
 /// components. Components thus count in proportion to their variance. NaN if no target varies.
 ///
-/// The standard error is that of the ratio, by the delta method. It treats the means in the
-/// denominator as exact: the sum is smallest at the means, so small errors of them change it only
-/// to second order.
+/// The delta method gives the standard error of this ratio. It treats the means in the denominator
+/// as exact: the sum is smallest at the means, so small errors of them change it only to second
+/// order.
 class RSquared {
  public:
   /// Starts the next sample. `components` is K, equal for all samples.
@@ -144,7 +144,7 @@ struct Metrics {
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
-  /// Adds the samples of other metrics, such as those of another part of the same split or batch.
+  /// Adds the samples of other metrics, for example of another part of the same split or batch.
   void add(const Metrics& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>

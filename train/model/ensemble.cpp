@@ -49,7 +49,7 @@ void average(TargetKind target, const std::vector<const T*>& rows, std::span<T> 
   }
 }
 
-// The outputs of the ensemble from those of its members.
+// Computes the outputs of the ensemble from the outputs of its members.
 template <class T>
 Tensor<T> mean_of(TargetKind target, const std::vector<const Tensor<T>*>& outputs) {
   Tensor<T> mean = *outputs[0];

@@ -11,10 +11,10 @@
 
 namespace xgrad {
 
-/// A model whose probabilities are the arithmetic mean of those of the members: after the softmax
-/// for classes, after the sigmoid for yes-or-no targets. Numbers are the mean of the members'
-/// numbers. When it generates an output (Decoding), each step averages the members' probabilities
-/// of the next class, and all members then read the class that was chosen.
+/// A model that averages the probabilities of its members, after the softmax for classes and after
+/// the sigmoid for yes-or-no targets. If targets are numbers, it averages the members' numbers.
+/// When it generates an output (Decoding), each step averages the members' probabilities of the
+/// next class, and all members then read the class that was chosen.
 ///
 /// It is for evaluation. It has no activations: a context that observes them throws Error.
 /// Requires: at least one member; all are for the same task.

@@ -93,10 +93,10 @@ template <class T>
 using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
-/// gradients of the parameters, and calls see(loss, batch) after each. `context` is that of the
-/// first micro-batch. With several shards, runs only `shard` of each micro-batch, as cut() makes it
-/// for this kind of output. The loss is still divided by the targets of the whole step, so the
-/// gradients of all shards add up to those of the step.
+/// gradients of the parameters, and calls see(loss, batch) after each. `context` is the context of
+/// the first micro-batch. With several shards, runs only `shard` of each micro-batch, as cut()
+/// makes it for this kind of output. The loss is still divided by the targets of the whole step, so
+/// the gradients of all shards add up to the gradients of the step.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,

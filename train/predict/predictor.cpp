@@ -50,7 +50,7 @@ Prediction read(const Example& example, Tensor<T> logits, const TaskShape& shape
   return prediction;
 }
 
-// Cuts the logits of one example out of those of a batch.
+// Cuts the logits of one example out of the logits of a batch.
 template <class T>
 Tensor<T> part_of(const Tensor<T>& logits, std::size_t sample) {
   Tensor<T> part = empty<T>(Shape(logits.shape().begin() + 1, logits.shape().end()));

@@ -102,10 +102,10 @@ struct Prediction {
 /// input gives the same bits on any thread and in any batch.
 class Predictor {
  public:
-  /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`,
-  /// outputs are those of beam_search(), else of generate(). `precision` is the arithmetic, as in
-  /// train.precision, to which the weights are converted; empty: that of the run. Throws IoError,
-  /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
+  /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`, beam_search()
+  /// decodes the outputs, else generate(). `precision` is the arithmetic to compute in, as in
+  /// train.precision; empty: the arithmetic of the run. Throws IoError, CheckpointError,
+  /// ConfigError, also when there is a beam and the model generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
   /// Loads the checkpoints that were found, in the arithmetic of their configs. Several form an
@@ -136,8 +136,8 @@ struct Sampling {
 };
 
 /// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId: the
-/// first whose cumulative probability is above u, a uniform number in [0, 1). With temperature 0,
-/// the first class with the largest logit.
+/// first class with a cumulative probability above u, a uniform number in [0, 1). With temperature
+/// 0, the first class with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 

@@ -44,7 +44,7 @@ static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ran
 // ranks.
 static ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
   ModelPart slice;
-  std::size_t extra = 0;  // remaining blocks go to the ranks in turn
+  std::size_t extra = 0;  // remaining blocks go to the ranks one after the other
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const Range& bucket = buckets[b];
     const std::size_t blocks = (bucket.size() + kBlock - 1) / kBlock;

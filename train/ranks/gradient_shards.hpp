@@ -22,7 +22,7 @@ namespace xgrad {
 // The tree that fixes the order in which the gradients of shards are added.
 
 /// Returns the first shard of the right child of a node, which has at least two shards. The size of
-/// the left child is the largest power of two below that of the node.
+/// the left child is the largest power of two below the size of the node.
 ///
 ///     5 shards:  ((0 + 1) + (2 + 3)) + 4
 inline std::size_t cut_of(const Range& node) {

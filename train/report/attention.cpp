@@ -14,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr std::size_t kMostMaps = 48;
-constexpr std::size_t kMostNamed = 24;     // rows or columns whose tokens are shown
+constexpr std::size_t kMostNamed = 24;     // rows or columns that show their tokens
 constexpr double kLine = 13, kTitle = 18;  // in SVG units
 constexpr std::size_t kLongest = 10;       // of a token, in bytes
 

@@ -109,8 +109,7 @@ std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, 
          "<polyline points=\"" + path + "\"/>\n" + (points.size() <= 40 ? circles : "") + "</g>\n";
 }
 
-// Every k-th point and the last one, so that there are at most about kMostPoints; without those
-// that are not finite.
+// Every k-th point and the last one, at most about kMostPoints, without points that are not finite.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, bool positive) {
   std::vector<ChartPoint> kept;
   const std::size_t every = (points.size() + kMostPoints - 1) / kMostPoints;

@@ -251,7 +251,7 @@ std::string headline(const RunGroup& group) {
                      figure(names[1]), figure(names[0]));
 }
 
-// If there are several runs, only those that did not finish get a line each.
+// If there are several runs, only unfinished and failed runs get a line each.
 std::string header(const std::vector<RunHistory>& runs, const Groups& groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {

@@ -44,8 +44,8 @@ class RunDirectory {
   bool config_was_replaced() const;
 
   /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
-  /// byte, and removes those of later steps. Unless the step is `validated`, also removes the row
-  /// of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
+  /// byte, and removes the rows of later steps. Unless the step is `validated`, also removes the
+  /// row of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
   /// message that lists them; empty if there are none. Throws IoError.
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 

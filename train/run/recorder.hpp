@@ -131,7 +131,8 @@ class RunRecorder final : public TrainerHooks {
     console_.line(fmt::format("rank {} was told to stop", rank));
     told_to_stop_ = true;
   }
-  // train.max_seconds does not end an evaluation: one that takes longer would never complete.
+  // train.max_seconds does not end an evaluation. An evaluation that takes longer would never
+  // complete.
   bool break_off() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
 

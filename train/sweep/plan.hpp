@@ -29,7 +29,7 @@ struct SweptRun {
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length
-  std::vector<RunHistory> runs = {};                       ///< those of this round that have begun
+  std::vector<RunHistory> runs = {};                       ///< runs of this round that have begun
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
 };
 
@@ -49,7 +49,7 @@ SweepPlan plan_sweep(const SweepOptions& options);
 /// steps.
 std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double part);
 
-/// The overrides of a run: those of all runs, then its setting.
+/// The overrides of a run: the overrides of all runs, then its setting.
 std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting);
 
 /// `part` of a number of steps, at least 1.

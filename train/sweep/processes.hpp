@@ -14,7 +14,8 @@
 
 namespace xgrad {
 
-/// Processes of the `xgrad` command, each with a name. The destructor ends those that still run.
+/// Processes of the `xgrad` command, each with a name. The destructor ends processes that still
+/// run.
 class Processes {
  public:
   Processes() = default;

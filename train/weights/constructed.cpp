@@ -117,8 +117,8 @@ void write_first(const TaskShape& shape, WrittenWeights& w) {
   w.head(1, 0, w.query, cls, 0) = w.head(1, 0, w.key, first, 0) = 1;
 }
 
-// Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then what the attention gives
-// of each symbol, then the share of the token's own symbol.
+// Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then the share of each symbol
+// (from the attention), then the share of the token's own symbol.
 ModelConfig histogram_model(const TaskShape& shape) {
   ModelConfig model = plain(1, 2 * shape.vocabulary + 1, shape.vocabulary);
   model.positions = "none";
@@ -149,7 +149,7 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
 
 // Chiang & Cholak 2022, section 3.1; the weights are those of the authors' program, with a class
 // token at place 0 instead of an end token. Features: bits one-hot in 0 and 1, the class token in
-// 2, i/n in 3, (-1)^i in 4, then what the layers find.
+// 2, i/n in 3, (-1)^i in 4, then the results of the layers.
 enum ParityFeature : std::size_t { one = 1, end, index, sign, ones, unit, last, answer };
 
 ModelConfig parity_model(const TaskShape&) {

@@ -1,4 +1,4 @@
-// [model] init_from: initial weights from a file, all of them or those that fit.
+// [model] init_from: initial weights from a file, all of them or only the weights that fit.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,7 @@ struct TrainedModel {
   }
 
   TaskShape shape;                          ///< shape of the task
-  Parameters<T> parameters;                 ///< the weights; of an ensemble those of the first run
+  Parameters<T> parameters;                 ///< the weights; for an ensemble, of the first run
   std::unique_ptr<SequenceModel<T>> model;  ///< the model
 };
 
