@@ -145,12 +145,12 @@ Command attention_command() {
        {"--text", "draw the maps of this input instead", &a->text,
         Rules{.excludes = {"--examples", "--out"}}},
        {"--outputs",
-        "with --text, the outputs that a decoder reads, for teacher forcing; default: "
-        "those that it decodes greedily",
+        "with --text: the outputs that a decoder reads (teacher forcing); default: its own greedy "
+        "outputs",
         &a->outputs, Rules{.needs = {"--text"}}},
        {"--silence",
-        "measure the model without these heads together, as 0.1,1.3: head 1 of layer 0 "
-        "and head 3 of layer 1, both counted from 0",
+        "evaluate the model without all these heads at once; 0.1,1.3 is head 1 of layer 0 and head "
+        "3 of layer 1, counted from 0",
         &a->silence, Rules{.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}},
        last_option(*a)},
       [a] { return attention(*a); });
@@ -159,10 +159,10 @@ Command attention_command() {
 Command patch_command() {
   const auto a = std::make_shared<PatchArguments>();
   return Command(
-      "patch", "Show which activations make the difference between two inputs",
+      "patch", "Show which activations cause the difference between the outputs for two inputs",
       {{"run", kRun, &a->run, kRequired},
        {"--from", "the input to run with replaced activations", &a->from, kRequired},
-       {"--to", "the input that gives the replacements; must be as long as --from", &a->to,
+       {"--to", "the input that the replacements come from; must be as long as --from", &a->to,
         kRequired},
        {"--site",
         "names of the activations, as `xgrad summary` lists them; * and ? match any characters",

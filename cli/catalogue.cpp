@@ -33,7 +33,7 @@ struct TasksArguments {
   bool baselines = false;
 };
 
-// Accuracies on the test split, a line each.
+// Accuracies on the test split, one line each.
 std::string accuracies(const Task& task, bool baselines) {
   std::string lines;
   const auto add = [&](const std::string& of, const std::optional<double>& accuracy) {
@@ -52,7 +52,7 @@ std::string accuracies(const Task& task, bool baselines) {
   return lines.empty() ? "" : "\naccuracy on the test split\n" + lines;
 }
 
-// Mean squared errors on the test split, a line each.
+// Mean squared errors on the test split, one line each.
 std::string errors(const Task& task, bool baselines) {
   std::string lines;
   const auto add = [&](const char* of, double error) {
@@ -63,7 +63,8 @@ std::string errors(const Task& task, bool baselines) {
   return lines.empty() ? "" : "\nmean squared error on the test split\n" + lines;
 }
 
-// Shows a task's best possible scores, baselines and rules if wanted, and first training examples.
+// Shows a task's best possible scores and its first training examples; with `baselines`, also the
+// scores of baselines and rules.
 void show_data(const Task& task, bool baselines) {
   try {
     const TaskShape shape = task.shape();
@@ -243,7 +244,7 @@ Command tasks_command() {
   return Command(
       "tasks", "List the tasks, or describe one",
       {{"task", "name of a task; default: list all", &a->name},
-       {"--baselines", "also measure rules without a model on its data, which may take a minute",
+       {"--baselines", "also score simple baselines on the task's data; may take a minute",
         &a->baselines, Rules{.needs = {"task"}}}},
       [a] { return tasks(*a); });
 }

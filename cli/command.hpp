@@ -1,6 +1,6 @@
-// The subcommands of `xgrad`, and the parts that they share. Each subcommand has one function, next
-// to the code that it runs. The function returns its name, help and options; the parser, the manual
-// page and the completion use nothing else.
+// The subcommands of `xgrad`, and the parts that they share. Each subcommand has one function, such
+// as train_command(), which returns its name, its help, its options and the function to run. The
+// parser, the manual page and the completion are made from these.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,15 @@ struct Outcome;
 
 namespace commands {
 
-/// The rules that the value of an option must follow.
+/// Rules for an option: which values it may have, and which other options it needs or excludes.
 struct Rules {
   bool required = false;
   bool positive = false;  ///< the number must be finite and above 0
   bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
   std::optional<std::pair<std::size_t, std::size_t>> range = {};  ///< least and most
   std::vector<std::string> choices = {};                          ///< allowed values; empty: any
-  /// Options of the same command, listed before this one, that must or must not be given with it.
+  /// Other options of the command that must be given with this one (needs), or must not (excludes).
+  /// They must be listed before this one.
   std::vector<std::string> needs = {}, excludes = {};
   std::string value = {};  ///< what --help calls the value; empty: its type
 };
@@ -39,8 +40,8 @@ inline const Rules kRequired{.required = true}, kPositive{.positive = true},
 struct Option {
   std::string names;  ///< "-q,--quiet", or "run" for a positional argument
   std::string help;
-  /// The variable that the parser sets; a bool makes the option a flag. Its first value is the
-  /// default, which --help shows unless it is empty or 0.
+  /// The variable that the parser sets; a bool makes the option a flag. The variable's initial
+  /// value is the default of the option. --help shows it unless it is empty or 0.
   std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                std::size_t*, double*>
       target;
@@ -52,7 +53,7 @@ struct Option {
 struct Command {
   std::string name, help;
   std::vector<Option> options;
-  std::function<int()> run;   ///< owns the targets of the options; returns the exit code
+  std::function<int()> run;   ///< does the work; returns the exit code. Owns the targets
   bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
   std::string heading = {};   ///< heading above it in `xgrad --help`
 };
@@ -70,7 +71,7 @@ struct TakeArguments {
   bool last = false;
   Take take() const { return last ? Take::last : Take::model; }
 };
-/// Its option --last.
+/// The option --last, for these arguments.
 inline Option last_option(TakeArguments& a) {
   return {"--last", "take the last checkpoint of a run, not the best", &a.last};
 }
@@ -91,18 +92,19 @@ inline constexpr const char* kConfig = "a TOML file";
 inline constexpr const char* kOverrides = "KEY=VALUE overrides the config, as in optim.lr=3e-4";
 inline constexpr const char* kRun = "a run directory or a checkpoint";
 inline constexpr const char* kRuns =
-    "a run directory or a checkpoint; several are an ensemble, with the mean of their "
-    "probabilities";
+    "run directories or checkpoints; several form an ensemble, which averages their probabilities";
 inline constexpr const char* kQuiet = "print only the results";
 inline constexpr const char* kJson = "print the results as one JSON object";
 
 /// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
-/// If several processes run, says that this command needs one and that the others wait for it.
+/// If mpirun started several processes, says that this command runs on one and that the others
+/// wait.
 void tell_others_wait(const std::string& command);
 
-/// Prints test metrics and verdicts, or the metrics as JSON. Returns 0, or 128 + n after signal n.
+/// Prints the test metrics and the verdicts on the claims of [expect], or the metrics as JSON.
+/// Returns 0, or 128 + n if signal n stopped the run.
 int report(const Outcome& outcome, bool json);
 
 /// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".

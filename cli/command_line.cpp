@@ -83,7 +83,8 @@ void add(CLI::App& app, const Option& option) {
       CLI::Option* added = app.add_option(option.names, *target, option.help);
       if (*target != T()) added->capture_default_str();
       if constexpr (std::is_arithmetic_v<T>) added->check({flaw_of_number<T>, ""});
-      // One value each time, so that it does not take the positional arguments that follow.
+      // Takes one value per occurrence, so that it does not swallow the positional arguments after
+      // it.
       if (!option.positional()) added->allow_extra_args(false);
       return added;
     }
@@ -100,7 +101,7 @@ void add(CLI::App& app, const Option& option) {
   for (const std::string& name : rules.excludes) added->excludes(name);
 }
 
-// The number of positional arguments that take any number of words.
+// The number of positional arguments that are lists, of any number of words.
 std::ptrdiff_t lists(const Command& command) {
   return std::ranges::count_if(command.options, [](const Option& option) {
     return option.positional() && std::holds_alternative<std::vector<std::string>*>(option.target);
@@ -120,7 +121,7 @@ void require_known_command(const std::vector<Command>& all, int argc, char** arg
 }
 
 // Returns the command that the command line names, after setting the targets of its options.
-// Returns an exit code instead after printing help, the version or what is wrong.
+// If it printed help, the version or an error, returns an exit code instead.
 std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
   CLI::App app("Trains transformer encoders from one config file.", "xgrad");
   app.set_version_flag("--version", kVersion);
@@ -129,7 +130,7 @@ std::variant<const Command*, int> parse(const std::vector<Command>& all, int arg
   for (const Command& command : all) {
     CLI::App* subcommand = app.add_subcommand(command.name, command.help)->group(command.heading);
     for (const Option& option : command.options) add(*subcommand, option);
-    if (lists(command) > 1) {  // the first takes files and leaves overrides to the second
+    if (lists(command) > 1) {  // the first list takes files, the second overrides
       subcommand->validate_positionals();
       subcommand->get_option(command.options[0].names)->check({flaw_of_file, ""});
     }
@@ -237,7 +238,7 @@ int run(int argc, char** argv) {
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);
   const auto* command = std::get_if<const commands::Command*>(&parsed);
-  if (command != nullptr) cpu();  // refuses a wrong XGRAD_CPU early
+  if (command != nullptr) cpu();  // refuses a wrong XGRAD_CPU before the command runs
   if (command != nullptr && !(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
   const int code = command != nullptr ? (*command)->run() : std::get<int>(parsed);
   if (const std::string shortage = thread_shortage(); !shortage.empty()) {
@@ -249,7 +250,7 @@ int run(int argc, char** argv) {
   return code;
 }
 
-// Whether output was lost because nobody reads it any more, as after `| head -1`.
+// Whether output was lost because its reader has ended, as after `| head -1`.
 bool reader_left() {
   pollfd output = {STDOUT_FILENO, POLLOUT, 0};
   return std::ferror(stdout) != 0 && ::poll(&output, 1, 0) == 1 &&
@@ -292,7 +293,7 @@ int run_and_report(int argc, char** argv) {
   }
 }
 
-// The work of rank 0 among several.
+// The work of rank 0, if there are several ranks.
 int lead(StartedRanks& ranks, int argc, char** argv) {
   const int code = run_and_report(argc, argv);
   if (others_at_work()) {

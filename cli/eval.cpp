@@ -36,7 +36,7 @@ struct Arguments : EnsembleArguments {
 // The scores of a split, and the counts and names that are printed beside them.
 struct Result {
   Metrics metrics;
-  ClassReport classes;             // without classes when there is no table
+  ClassReport classes;             // empty if no table is printed
   std::vector<std::string> names;  // names of the classes
   std::size_t tokens = 0, unknown = 0;
 };
@@ -52,7 +52,7 @@ std::string title(const Runs& sources) {
   return (each.size() > 1 ? "the mean of " : "") + joined(each);
 }
 
-// A row of metrics with a step; an ensemble has the "steps" of its runs.
+// A row of metrics with its step; for an ensemble, with the "steps" of its runs.
 Json row_of(const Runs& sources, const std::string& text) {
   Json row = Json::parse(text);
   if (sources.size() == 1) return row;
@@ -108,8 +108,7 @@ void print_classes(const Result& result) {
   }
 }
 
-// Parses "4:512" as 4, 8, 16, ... 512 (each twice the one before, and the last), and "4:20:8" as 4,
-// 12, 20.
+// Parses "4:512" as 4, 8, 16, ... 512, doubling up to the last length, and "4:20:8" as 4, 12, 20.
 std::vector<std::size_t> parse_lengths(const std::string& text) {
   std::size_t numbers[3] = {0, 0, 0}, count = 0;
   std::istringstream words(text);
@@ -155,7 +154,7 @@ std::string lengths_text(const std::vector<LengthScore>& scores) {
 }
 
 // {"lengths": [{"length": 4, "examples": 1000, "step": 500, "split": "test", "loss": ...}, ...]},
-// without lengths that have no score; "shortest" comes first where a score is over several.
+// without lengths that have no score. A score over several lengths also has "shortest".
 Json lengths_json(const std::vector<LengthScore>& scores, const Runs& sources,
                   const std::string& split) {
   const std::uint64_t step = sources.front().checkpoint.step;

@@ -19,7 +19,7 @@ Command explain_command() {
       {{"run", kRun, &a->run, kRequired},
        {"--out", "the new HTML file", &a->out, Rules{.required = true, .new_path = true}},
        {"--every",
-        "show this checkpoint and each EVERY-th before it; default: as many as fit in 8 MB",
+        "with --every N, also show each N-th earlier checkpoint; default: as many as fit in 8 MB",
         &a->every, kPositive},
        last_option(*a)},
       [a] {

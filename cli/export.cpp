@@ -70,11 +70,11 @@ void add_input(ZipArchive& archive, const Batch& batch) {
   if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
 }
 
-// An npz archive with a batch of at most 100 examples, the first of the validation split:
+// An npz archive with the first examples of the validation split, at most 100, as one batch:
 //
 //     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
 //     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
-//     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+//     targets, -100 where a target does not count, or numbers with a mask `valid`; logits;
 //     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
 //
 // computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
@@ -107,8 +107,8 @@ std::string reference_npz(const TrainedModel<T>& trained, const Task& task, Obje
   return to_zip(archive);
 }
 
-// Adds a file of the model's results for some examples, computed in the arithmetic of `config`.
-// Returns why there is none if the data is missing.
+// Adds a file of the model's results for some examples, computed in the arithmetic of `config`. If
+// the data is missing, adds nothing and returns the reason.
 std::string add_reference(const FoundRun& source, const Config& config, const Task& task,
                           bool replaces, std::vector<File>& files) try {
   with_precision(config, [&]<class T>() {
@@ -121,7 +121,8 @@ std::string add_reference(const FoundRun& source, const Config& config, const Ta
   return fmt::format("no reference: {}", error.what());
 }
 
-// Adds a program that checks an npz file. Returns why there is none.
+// Adds a program that checks an npz file. If it supports no such model, adds nothing and returns
+// the reason.
 std::string add_checker(const Config& config, const TaskShape& shape, std::vector<File>& files) {
   std::vector<std::string> unknown = unknown_settings(config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
@@ -172,8 +173,8 @@ bool has_bytes(const std::string& path, std::string_view bytes) try {
   return false;
 }
 
-// Writes all files, or none if one of the names is taken. Completes an export that was killed: then
-// some of the files are there, with these bytes.
+// Writes all files, or none if one of the names is taken. A file that already holds the same bytes
+// does not count: an earlier export was killed, and this one completes it.
 void publish_all(const Files& files, const fs::path& out) {
   std::vector<std::pair<std::string, std::string_view>> all, missing;
   for (const File& file : files.files) {
@@ -231,7 +232,7 @@ Command export_command() {
        {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
         &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
-        "with train.ema or train.swa_start: the weights of the step itself, not their average",
+        "with train.ema or train.swa_start: export the weights of the step itself, not the average",
         &a->raw},
        last_option(*a)},
       [a] { return export_weights(*a); });
@@ -268,9 +269,12 @@ Command construct_command() {
   };
   const auto a = std::make_shared<Arguments>();
   return Command(
-      "construct", "Write a checkpoint of an encoder whose weights are known, or list them",
-      {{"name", "name of an encoder; default: list all", &a->name},
-       {"overrides", "task.KEY=VALUE sets a key of its task, train.seed the noise", &a->overrides},
+      "construct",
+      "Write a checkpoint of an encoder with weights set by hand, or list these encoders",
+      {{"name", "name of the encoder; default: list all", &a->name},
+       {"overrides",
+        "task.KEY=VALUE sets a key of the encoder's task, train.seed=N the seed of --noise",
+        &a->overrides},
        {"--noise", "add normal noise of this standard deviation to every weight", &a->noise,
         kPositive},
        {"--out", "the new checkpoint; default: NAME.h5", &a->out, kNewPath}},

@@ -38,8 +38,8 @@ class ReadyLines {
 
   // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
   // input. Removes line ends, \n or \r\n; the last line may lack one. A line may be endless: if it
-  // exceeds kMostText bytes, returns its start, itself above kMostText, as soon as that is read,
-  // and drops the rest. Throws IoError when reading fails.
+  // exceeds kMostText bytes, returns its first part, slightly more than kMostText bytes, as soon as
+  // this part is read, and drops the rest. Throws IoError when reading fails.
   std::vector<std::string> next(std::size_t most) {
     std::vector<std::string> lines;
     while (lines.size() < most && (lines.empty() || !rest_)) {
@@ -79,13 +79,13 @@ class ReadyLines {
   int descriptor_;
   std::string buffer_;
   std::size_t begin_ = 0;     // where the next line begins in buffer_
-  std::size_t searched_ = 0;  // bytes of buffer_ before this hold no end of that line
-  bool rest_ = false;         // whether what follows belongs to a line that was returned
+  std::size_t searched_ = 0;  // buffer_ has no line end from begin_ up to here
+  bool rest_ = false;         // whether the next bytes belong to a line already returned
   bool ended_ = false;
 };
 
-// The labels (for yes-or-no targets those that are yes) or the numbers with six digits, separated
-// by spaces.
+// The labels, or the numbers with six digits, separated by spaces. For yes-or-no targets, only
+// labels that are yes.
 std::string prediction_text(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
@@ -160,7 +160,7 @@ int predict(const PredictArguments& a) {
   std::size_t bad_lines = 0, tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
-    std::vector<std::optional<std::string>> known;  // the answer to each line, if no model gives it
+    std::vector<std::optional<std::string>> known;  // answers that need no model; null: the model's
     for (const std::string& line : lines) {
       ++number;
       known.push_back(line.empty() ? nothing : std::nullopt);
@@ -209,7 +209,8 @@ Command predict_command() {
       {{"runs", kRuns, &a->runs, kRequired},
        {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
        {"--beam",
-        "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
+        "for a model that generates its output: search with a beam of K hypotheses; default: "
+        "greedy",
         &a->beam, Rules{.range = {{1, 1024}}, .value = "K"}},
        {"--length-penalty",
         "compare hypotheses by log-probability / length^A; default: by probability",
@@ -235,7 +236,7 @@ Command generate_command() {
       "generate", "Continue a text with a trained language model",
       {{"runs", kRuns, &a->runs, kRequired},
        {"--text",
-        "the beginning of the text; the model reads its last task.max_length tokens; default: "
+        "the text to continue; the model reads its last task.max_length tokens only; default: "
         "empty",
         &a->text},
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},

@@ -14,7 +14,7 @@ class StartedRanks : public Ranks {
 };
 
 /// Joins the processes that mpirun or srun started together with this one. Returns null in a
-/// program without MPI, and in a process that was started by itself. Throws Error.
+/// program without MPI, and in a process that no launcher started. Throws Error.
 std::unique_ptr<StartedRanks> start_ranks();
 
 bool has_mpi();  ///< whether this program can be one of several processes

@@ -118,9 +118,9 @@ int train_each(const Job& job, const CheckArguments& a, ConfigResult& result) {
   return 0;
 }
 
-// Writes the table of results to a file. The first call has no results. It keeps the contents of
-// the file, and throws if the file cannot be written or is not such a table, before a config trains
-// for hours.
+// Writes the table of results to a file. The first call comes before training and has no results:
+// it leaves the file as it is, but throws if the file cannot be written or holds something else, so
+// that the error does not come after hours of training.
 void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
   if (path.empty()) return;
   constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
@@ -136,7 +136,7 @@ void write_table(const std::string& path, const std::vector<ConfigResult>& resul
   publish_over(folder, name, table);
 }
 
-// The command line of a process that checks one of the configs alone.
+// The arguments of a process that checks a single config.
 std::vector<std::string> words_for(const CheckArguments& a, const std::string& config,
                                    const std::string& table) {
   const std::size_t cores = std::size_t(threads()) / std::min(a.jobs, a.configs.size());
@@ -151,7 +151,7 @@ std::vector<std::string> words_for(const CheckArguments& a, const std::string& c
   return words;
 }
 
-// Shows what a process has said about its config, and returns its results.
+// Shows the output of a process that checked a config, and returns its results.
 ConfigResult show_check(const std::string& config, const std::string& log, const std::string& table,
                         int code) {
   ConfigResult result{.name = std::filesystem::path(config).stem().string()};
@@ -169,7 +169,8 @@ ConfigResult show_check(const std::string& config, const std::string& log, const
   return result;
 }
 
-// check() with each config in a process of its own, several at a time. Shows them in their order.
+// Does the work of check() with a process for each config, several at a time. Shows the results in
+// the order of the configs.
 int check_at_once(const CheckArguments& a) {
   const std::size_t all = a.configs.size();
   const TemporaryFolder folder;
@@ -177,7 +178,7 @@ int check_at_once(const CheckArguments& a) {
     return folder / (fmt::to_string(i) + end);
   };
   std::vector<ConfigResult> results;
-  std::vector<std::optional<int>> codes(all);  // of those that ended
+  std::vector<std::optional<int>> codes(all);  // exit codes of ended processes
   Processes processes;
   const Signals signals;
   Console console(a.quiet, "");
@@ -200,7 +201,7 @@ int check_at_once(const CheckArguments& a) {
     for (std::size_t i = results.size(); signal == 0 && i < all && codes[i]; ++i) {
       results.push_back(show_check(a.configs[i], file(i, ".log"), file(i, ".md"), *codes[i]));
       write_table(a.table, results);
-      if (code <= 1 && *codes[i] != 0) code = *codes[i];  // an error says more than a claim
+      if (code <= 1 && *codes[i] != 0) code = *codes[i];  // errors count more than claims
     }
   }
   if (signal != 0) return 128 + signal;
@@ -231,7 +232,7 @@ int check(const CheckArguments& arguments) {
       results.back().failure = message.substr(0, message.find('\n'));  // a table row is one line
       if (!first_failure) first_failure = std::current_exception();
     }
-    write_table(arguments.table, results);  // a stopped check keeps its results
+    write_table(arguments.table, results);  // now, so that a stopped check keeps its results
   }
   fmt::print("\n{}", results_text(results));
   std::fflush(stdout);  // before the error that main() prints
@@ -249,10 +250,10 @@ Command train_command() {
        {"overrides", kOverrides, &a->overrides},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json},
-       {"--overfit-batch", "only memorise one batch as a check; leaves no files",
+       {"--overfit-batch", "as a check, only memorise one batch; leaves no files",
         &a->overfit_batch},
-       {"--dry-run", "only two steps, an evaluation, a save; leaves no files", &a->dry_run,
-        Rules{.excludes = {"--overfit-batch"}}}},
+       {"--dry-run", "as a check, only train two steps, evaluate and save; leaves no files",
+        &a->dry_run, Rules{.excludes = {"--overfit-batch"}}}},
       [a] {
         return (a->overfit_batch ? overfit : a->dry_run ? dry_run : train)(*a);
       },
@@ -262,10 +263,10 @@ Command train_command() {
 Command check_command() {
   const auto a = std::make_shared<CheckArguments>();
   return Command(
-      "check", "Train configs and check their [expect] claims",
+      "check", "Train configs and check the results against their [expect] sections",
       {{"configs", "TOML files", &a->configs, kRequired},
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
-       {"--seeds", "train each with this many seeds; show the means", &a->seeds,
+       {"--seeds", "train each config with this many seeds and show the means", &a->seeds,
         Rules{.range = {{1, kMostSeeds}}}},
        {"--jobs",
         "number of configs to train in parallel; if above 1, expect.seconds is not judged",
@@ -286,8 +287,8 @@ Command resume_command() {
       "resume", "Continue a run, bit for bit as if it had never stopped",
       {{"run", kRun, &a->run, kRequired},
        {"overrides", kOverrides, &a->overrides},
-       {"--allow-change", "a key that may change; may be repeated", &a->allow_change,
-        Rules{.value = "KEY"}},
+       {"--allow-change", "allow an override to change this key of the run; may be repeated",
+        &a->allow_change, Rules{.value = "KEY"}},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json}},
       [a] {
@@ -328,13 +329,16 @@ Command sweep_command() {
        {"--over", "KEY=[VALUES], as in optim.lr=[1e-3, 3e-4]; may be repeated", &a->over,
         kRequired},
        {"--random", "train this many combinations, drawn at random", &a->random, kPositive},
-       {"--halving", "short runs of all first, then longer ones of the better half, and so on",
+       {"--halving",
+        "successive halving: train all combinations briefly, then the better half longer, and so "
+        "on",
         &a->halving},
        {"--jobs", "number of parallel runs, which share the cores; default: one per core", &a->jobs,
         kPositive},
        {"--out", "directory of the runs; default: runs/sweep-NAME for NAME.toml", &a->out,
         kNewPath},
-       {"--worker", "share the runs with other workers in the same --out, on any machines",
+       {"--worker",
+        "share the runs with other processes that have the same --out, also on other machines",
         &a->worker}},
       [a] {
         const SweepEnd end = run_sweep(*a, [](const std::string& table) {

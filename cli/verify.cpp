@@ -56,7 +56,8 @@ int verify_checkpoint(const std::string& file) {
   return why.empty() ? 0 : bad;
 }
 
-// Prints the first line of the metrics up to that step that is not a row. Returns the exit code.
+// Checks the lines of metrics.jsonl up to a step, and prints the number of the first line that is
+// not a row. Returns the exit code.
 int verify_metrics(const Folder& run, std::uint64_t step) {
   const std::string name = "metrics.jsonl";
   if (!run.holds(name)) return 0;
@@ -67,7 +68,7 @@ int verify_metrics(const Folder& run, std::uint64_t step) {
   return kDamaged;
 }
 
-// Checks some of the tensors of the certificate again.
+// Checks the gradients of some tensors of the certificate again. Returns the exit code.
 int verify_certificate(const Folder& run) {
   const std::string file = run.path_of(kCertificate);
   try {
@@ -92,7 +93,7 @@ int verify_run(const std::string& path) {
   if (files.empty()) fmt::print("{}: there is no checkpoint\n", path);
   int code = files.empty() ? kDamaged : 0;
   const auto add = [&code](int result) { code = code != 0 ? code : result; };
-  std::uint64_t step = 0;  // of the newest checkpoint that is good
+  std::uint64_t step = 0;  // step of the newest good checkpoint
   for (const CheckpointFile& file : files) {
     const int result = verify_checkpoint(file.path);
     if (result == 0) step = file.step;
@@ -126,10 +127,10 @@ struct ResumeArguments : ConfigArguments {
 
 constexpr int kNotFinite = 5;  // exit code after a NaN or infinity
 
-// Tells a process that this command starts to train the config, or to "resume" the run.
+// Environment variable for a process that this command starts: "train" or "resume".
 constexpr const char* kPart = "XGRAD_VERIFY_RESUME";
 
-// Starts a program that is killed when this one ends, and shows its messages, but not its results.
+// Starts a program, which is killed when this one ends. Shows its messages, but not its results.
 pid_t start(std::vector<std::string> words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -145,7 +146,7 @@ pid_t start(std::vector<std::string> words) {
   ::_exit(1);
 }
 
-// Waits until a process and those that it started have ended; kills it when a signal asks to stop.
+// Waits until a process and its children have ended; kills the process when a signal asks to stop.
 // Returns the exit code.
 int wait_for(pid_t child, const Signals& signals) {
   int status = 0;
@@ -158,8 +159,8 @@ int wait_for(pid_t child, const Signals& signals) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Trains the config in a directory, or resumes it there, in a process or on several ranks. Rank 0
-// kills itself after step `kill_at`.
+// Trains the config in a directory, or resumes the run there, in one process or on several ranks.
+// Rank 0 kills itself after step `kill_at`.
 int run(const char* part, const std::string& directory, std::size_t ranks, std::uint64_t kill_at,
         const ResumeArguments& arguments, const Signals& signals) {
   std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe"),
@@ -177,8 +178,7 @@ int run(const char* part, const std::string& directory, std::size_t ranks, std::
   return wait_for(start(words), signals);
 }
 
-// The part of run() in the process that it starts. Resumes with the config that is in the directory
-// at that time.
+// The work of a process that run() starts. To resume, it uses the directory's current config.
 int take_part(const std::string& part, const Config& config, const ResumeArguments& arguments) {
   const SessionOptions options{arguments.quiet, arguments.at};
   Outcome outcome;
@@ -267,7 +267,7 @@ int print(const Certificate& certificate) {
   return check.report.ok() ? 0 : 1;
 }
 
-// Keeps the run locked, so that it cannot change its config meanwhile.
+// Keeps the run locked, so that nobody can change its config meanwhile.
 int check_run(const GradcheckArguments& a) {
   xgrad::check<ConfigError>(a.overrides.empty() && a.certificate.empty(), a.config,
                             " is a run: its own config is checked, and the certificate is written "
@@ -292,7 +292,7 @@ std::string difference(const ReplayRow& row) {
   return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "reference not finite";
 }
 
-// Reports errors as damage to the file, except those of the task's own data files.
+// Reports errors as damage to the file, except errors in the task's own data files.
 std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
   fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
   return xgrad::replay(failed);
@@ -325,9 +325,11 @@ int replay(const std::string& file) {
 
 Command verify_command() {
   const auto paths = std::make_shared<std::vector<std::string>>();
-  return Command("verify", "Check checkpoints for damage, and the certificate of a run's gradients",
-                 {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
-                 [paths] { return verify(*paths); });
+  return Command(
+      "verify",
+      "Check checkpoints for damage, and recheck a run's gradient certificate (see gradcheck)",
+      {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
+      [paths] { return verify(*paths); });
 }
 
 Command verify_resume_command() {
@@ -348,8 +350,8 @@ Command gradcheck_command() {
   const auto a = std::make_shared<GradcheckArguments>();
   return Command(
       "gradcheck", "Check a model's gradients by finite differences",
-      {{"config", "a TOML file, or a run directory, which gets a certificate", &a->config,
-        kRequired},
+      {{"config", "a TOML file, or a run directory, where the results are saved as its certificate",
+        &a->config, kRequired},
        {"overrides", kOverrides, &a->overrides},
        {"--certificate", "write the results to this new file, as JSON", &a->certificate, kNewPath}},
       [a] { return gradcheck(*a); });

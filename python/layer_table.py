@@ -1,7 +1,9 @@
-"""Writes classes of Python for layers and optimizers, in C++: layer_table.py ROOT OUTPUT, where ROOT is the source tree.
+"""Writes the C++ that gives Python its classes for layers and optimizers: layer_table.py ROOT OUTPUT, where ROOT is the source
+tree.
 
-The parameters of a constructor are those of C++, with the members of option structs as parameters of their own, in the
-words of op_table.py; those of a call, too. A name that an inner struct shares with an outer one begins with attention_.
+A constructor has the parameters of the C++ constructor, and a call those of the C++ call. Each member of an option struct
+becomes a parameter of its own, as op_table.py does it. If an inner struct has a member with the name of an outer one, the inner
+one gets the prefix attention_.
 """
 
 import pathlib
@@ -12,7 +14,7 @@ from op_table import FIELD, STRUCT, TAKEN, bind, enums, split
 
 HEADERS = ("autograd/ops.hpp", "layers/layers.hpp", "layers/positions.hpp", "layers/attention/weights.hpp",
            "layers/attention/attention.hpp", "layers/models/encoder.hpp", "optim/optimizers.hpp")
-# For a name in Python: the class in C++, and the parameters whose value is fixed; None is that of C++.
+# For a name in Python: the class in C++, and the parameters with a fixed value; None stands for the default of C++.
 LAYERS = {"Linear": ("Linear", {}), "Embedding": ("Embedding", {}), "LayerNorm": ("Norm", {"kind": "Normalization::layer", "mask": None}),
           "MultiHeadAttention": ("MultiHeadAttention", {}), "EncoderBlock": ("EncoderBlock", {"decoder": "false", "layers": "1"}),
           "Encoder": ("Encoder", {"decoder": "false"})}
@@ -28,14 +30,15 @@ OPTIMIZER = re.compile(r'\{"(\w+)", \{([^}]*)\}, \{[^}]*\}, make<')
 
 
 def text(comment):
-    """A comment as a docstring, without the sentences about what Python leaves out."""
+    """A comment as a docstring, without sentences about parameters that Python leaves out."""
     whole = re.sub(r"(?m)^ *///(?: |$)", "", comment).strip().replace("null", "None")
     sentences = re.split(r"(?<=[.;]\s)", whole)
     return "".join(one for one in sentences if not re.search(r"\b(memory|query_mask|decoder|RMS norm|Weight decay|batch norm)\b|^None\b", one)).strip(" \n;")
 
 
 def flat(parameters, structs, fixed, outer=frozenset(), meant=()):
-    """The parameters without structs, an argument for each that was there before, and a line about each that has one."""
+    """Returns three lists: the parameters, with structs replaced by their members; the C++ argument for each original
+    parameter; and the docstring lines of the members."""
     found, values, lines = [], [], []
     bare = [kind.removeprefix("const ").rstrip("&") for kind, *_ in parameters]
     names = outer | {name for (_, name, _), struct in zip(parameters, bare) if struct not in structs}
@@ -57,7 +60,7 @@ def flat(parameters, structs, fixed, outer=frozenset(), meant=()):
 
 
 def bound(parameters):
-    """What C++ takes, what Python gives, and what a function holds."""
+    """Three lists as text: the parameters of the C++ lambda, the arguments of Python, and the values that a function holds."""
     lists = [bind(*parameter, parameters[0][1], {})[:3] for parameter in parameters]
     taken, given, held = (sum(each, []) for each in zip(*lists))
     return ", ".join(taken), given, ", ".join(held)

@@ -1,23 +1,25 @@
-"""Writes the functions of ops.hpp as functions of Python, in C++: op_table.py OPS_HPP OUTPUT.
+"""Writes the C++ that makes the functions of ops.hpp functions of Python: op_table.py OPS_HPP OUTPUT.
 
-A parameter keeps its name and its default. The members of most option structs become parameters of their own, and of the
-overloads without and with an axis one function remains, which gets `keepdims`. A type that this table does not know is an
-error. A function whose first parameter is the Variable `x` or `a` is a method of Variable, too, unless
-xgrad/variables.py has it.
+A parameter keeps its name and its default. The members of most option structs become parameters of their own. Two overloads,
+without and with an axis, become one function, which also gets `keepdims`. A type that this table does not know is an error. If
+the first parameter is the Variable `x` or `a`, the function is also a method of Variable, unless xgrad/variables.py defines
+this method.
 """
 
 import pathlib
 import re
 import sys
 
-# A comment of lines with ///, perhaps a template's head, and the name before the parameters; `where` is an object.
+# A comment of lines with ///, perhaps a template head, and the name before the parameters. `where` is an object, not a
+# function.
 DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(template <[\w:]+ T>\n)?"
                          r"(?:inline constexpr auto (\w+) = \[\]<class T>|[\w<>]+ (\w+))\(([^;]*?)\)(?:;| \{\n)")
 STRUCT = re.compile(r"(?m)^struct (\w+) \{\n(.*?)^\};", re.DOTALL)
 ENUM = re.compile(r"(?m)^enum class (\w+) \{(.*?)\};", re.DOTALL)
 FIELD = re.compile(r"(?m)^  (\w.*?) (\w+) = ([^;]*);")
 
-# For a C++ type of a parameter: the type that the binding takes, and the conversion, where {} is the name. Types in PLAIN stay.
+# For a C++ type of a parameter: the type that the binding takes, and the conversion; {} is the parameter's name. Types in PLAIN
+# stay as they are.
 TAKEN = {
     "const Variable<T>&": ("const Operand&", "to_variable<T>({}.object)"),
     "const std::vector<Variable<T>>&": ("const std::vector<Operand>&", "to_variables<T>({})"),
@@ -32,7 +34,8 @@ TAKEN = {
 PLAIN = ("bool", "double", "std::pair<double, double>", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
          "const std::vector<std::ptrdiff_t>&", "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>")
 
-# The first parameters of the functions that are methods, except these, which xgrad/variables.py has.
+# Functions with one of the first parameters in METHODS become methods, except those IN_PYTHON, which xgrad/variables.py
+# defines.
 IN_PYTHON = ("reshape", "transpose", "sum", "mean")
 METHODS = [(f"const {kind}<T>&", name) for kind in ("Variable", "Tensor") for name in "xa"]
 
@@ -68,7 +71,7 @@ def argument(kind, name, default):
 
 
 def enums(header):
-    """How the members of its enums are passed, by their names."""
+    """How the enums of a header are passed: as the names of their members."""
     found = {}
     for kind, members in ENUM.findall(header):
         names = ", ".join(f'"{name.strip()}"' for name in members.split(","))
@@ -77,7 +80,8 @@ def enums(header):
 
 
 def bind(kind, name, default, first, structs):
-    """(parameters of the lambda, arguments of Python, what the function holds, expression for the call) of a parameter of C++."""
+    """For a C++ parameter: (parameters of the lambda, arguments of Python, values that the function holds, expression for the
+    call)."""
     struct = kind.removeprefix("const ").rstrip("&")
     if struct in structs and kind not in PLAIN:
         fields = structs[struct]

@@ -53,7 +53,7 @@ class MpiRanks final : public StartedRanks {
     set_threads(cores_of_this_rank());
   }
 
-  // Ranks that have nothing left to send wait here for those that have.
+  // Ranks that have nothing left to send wait here for the other ranks.
   ~MpiRanks() override {
     any(*this, false);
     std::unique_lock lock(mutex_);
@@ -110,8 +110,8 @@ class MpiRanks final : public StartedRanks {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // A mutex keeps the calls of the watcher and those of the other thread apart, so MPI need not be
-  // thread-safe. Sleeps during a long wait, because other ranks may need the core.
+  // A mutex separates the calls of the watcher from the calls of the other thread, so MPI need not
+  // be thread-safe. Sleeps during a long wait, because other ranks may need the core.
   void finish(MPI_Request& request) {
     int complete = 0;
     for (std::size_t tries = 0; complete == 0; ++tries) {
@@ -123,7 +123,7 @@ class MpiRanks final : public StartedRanks {
   }
 
   // Each rank sends a byte to the next one again and again. Time is counted in tries of this rank,
-  // so that a machine that was suspended does not conclude that the other ranks were.
+  // because a machine that was suspended makes none and must not blame the others.
   void listen(double timeout) {
     constexpr int kTries = 20;
     const int previous = (rank_ + size_ - 1) % size_, next = (rank_ + 1) % size_;
@@ -151,7 +151,7 @@ class MpiRanks final : public StartedRanks {
     end_all(6);
   }
 
-  // The cores that this process may use, divided by the ranks of the machine that may use them too.
+  // The number of cores for this process, divided by the number of ranks that share these cores.
   int cores_of_this_rank() {
     struct Place {
       std::array<char, 256> machine;
@@ -180,8 +180,8 @@ class MpiRanks final : public StartedRanks {
 
 std::unique_ptr<StartedRanks> start_ranks() {
   constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
-  // Unless mpirun, mpiexec or srun started it, this process needs no MPI, whose start would take
-  // longer than many commands.
+  // Unless mpirun, mpiexec or srun started it, this process needs no MPI. To start MPI takes longer
+  // than many commands.
   if (std::ranges::none_of(kMarks, ::getenv)) return nullptr;
   int provided = MPI_THREAD_SINGLE;
   const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);

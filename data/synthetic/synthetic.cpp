@@ -247,9 +247,10 @@ std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<Op
                                        std::int64_t shortest) {
   std::vector<OptionSpec> table = {
       {"length", length, "Tokens in the longest sequence.", 1, 65536},
-      {"min_length", shortest, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
+      {"min_length", shortest, "Tokens in the shortest sequence; 0: the same as length.", 0, 65536},
       {"test_length", 0,
-       "Tests on longer sequences, of length + 1 to this many tokens; 0: lengths as in training.",
+       "Tests on longer sequences only, from length + 1 to this many tokens; 0: on the same "
+       "lengths as in training.",
        0, 65536},
   };
   table.insert(table.end(), more.begin(), more.end());

@@ -19,9 +19,10 @@ static std::vector<OptionSpec> option_table() {
   return {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
-                  "The same for the validation rows; empty: a tenth of the training file, chosen "
-                  "by a hash of the input."),
-      file_option("test", "The same for the test rows; empty: another tenth of the training file."),
+                  "File or folder of the validation rows; empty: a tenth of the training file, "
+                  "chosen by a hash of the input."),
+      file_option("test",
+                  "File or folder of the test rows; empty: another tenth of the training file."),
       choice("format",
              "File format; auto chooses by the extension. lines, paragraphs: plain text, with a "
              "row for each line or paragraph.",
@@ -32,15 +33,16 @@ static std::vector<OptionSpec> option_table() {
       {"edges", "",
        "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
       choice("tokens",
-             "Kind of token. words: a word, by white space or from a list; plain_words: a word "
-             "in lower case, without punctuation; word_pairs: those and, after each, its pair with "
-             "the next; characters: a character; numbers: a number or a vector of numbers.",
+             "Kind of token. words: a word, by white space or from a list; plain_words: a word in "
+             "lower case, without punctuation; word_pairs: plain words and, after each, a token "
+             "for its pair with the next word; characters: a character; numbers: a number or a "
+             "vector of numbers.",
              kTokenKinds),
       choice("labels",
-             "Kind of target. sequence: one label for each row; tokens: one label for "
-             "each token; multi_label: any number of labels for each row, yes or no for each; "
-             "numbers: numbers for each row; masked: hidden tokens, without labels; next: each "
-             "token from those before it, without labels.",
+             "Kind of target. sequence: one label for each row; tokens: one label for each token; "
+             "multi_label: any number of labels for each row, a yes or no for each class; numbers: "
+             "numbers for each row; masked: the hidden tokens of the input; next: the next token "
+             "of the input at each place. Both need no labels.",
              kLabels),
       {"vocabulary", 0, "Maximum vocabulary size; the most frequent tokens are kept. 0: no limit.",
        0, 1 << 24},
@@ -50,8 +52,8 @@ static std::vector<OptionSpec> option_table() {
       {"max_length", 0,
        "Maximum tokens in a row; 0: the number in the longest row of the training file.", 0, 65536},
       choice("longer",
-             "Rows above max_length. error: an error; cut: they are cut; with "
-             "labels = next, all pieces become examples.",
+             "Rows of more than max_length tokens. error: end with an error; cut: keep the first "
+             "max_length tokens; with labels = next, cut into pieces that all become examples.",
              std::array{"error", "cut"}),
       {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };

@@ -13,7 +13,8 @@ static std::string text_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object));
 }
 
-// The array in row-major order with aligned elements of this dtype: itself if it is so already.
+// The array in row-major order with aligned elements of this dtype; the same object if it already
+// is.
 static nb::object in_order(nb::handle array, const char* dtype) {
   return nb::module_::import_("numpy").attr("require")(array, dtype, "CA");
 }
@@ -38,12 +39,12 @@ static Tensor<T> copied(nb::handle array, const char* dtype) {
   return result;
 }
 
-// The character by which NumPy calls a kind of elements: b, i, u, f ...
+// NumPy's character for a kind of elements: b, i, u, f ...
 static char kind_of(nb::handle array) {
   return nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
 }
 
-// numpy.asarray(value), whose elements must be of one of these kinds.
+// numpy.asarray(value). Throws TypeError unless its elements are of one of these kinds.
 static nb::object array_of(nb::handle value, std::string_view kinds, const char* expected) {
   const nb::object array = as_array(value);
   if (kinds.find(kind_of(array)) != kinds.npos) return array;

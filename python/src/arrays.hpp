@@ -1,10 +1,10 @@
-// Arrays and Variables between Python and xgrad: what a caller passes becomes a tensor, and a
-// tensor becomes a NumPy array; and calls of functions over Variable<T> with what Python passes.
+// Converts arrays and Variables between Python and xgrad, and calls functions over Variable<T> with
+// arguments from Python.
 //
 // A caller's array is copied, so that later changes of the array do not reach the graph. A result
-// shares the tensor's memory and keeps it alive. An array-like can take the place of a Variable. T
-// is the scalar type of the first operand that has one. While a function computes, the GIL is
-// released.
+// shares the tensor's memory and keeps it alive. An array-like may be passed instead of a Variable.
+// T is the scalar type of the first operand that has one; Python numbers have none. The GIL is
+// released while a function computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -42,7 +42,7 @@ bool is_single(nanobind::handle value);
 template <class T>
 std::shared_ptr<Versioned<T>> to_value(nanobind::handle value);
 
-/// The same, converted to doubles from any dtype of numbers, as a tensor of its own.
+/// A copy of an array-like as a tensor of doubles, converted from any dtype of numbers.
 Tensor<double> to_doubles(nanobind::handle value);
 
 /// Integers as ids. Throws TypeError for other types, and ValueError for integers beyond 32 bits.
@@ -56,8 +56,8 @@ Mask to_mask(nanobind::handle array);
 template <class T>
 nanobind::object to_numpy(std::shared_ptr<const Tensor<T>> tensor);
 
-/// Lives while nodes and gradients are written, which the graphs of several threads may share. The
-/// mutex is recursive, since the release of an array may call Python.
+/// Locks out other threads while this one writes nodes and gradients, because graphs of several
+/// threads may share them. The mutex is recursive, because freeing an array may call Python.
 struct GraphLock {
   static inline std::recursive_mutex mutex;
   const Unlocked unlocked = {};
@@ -66,8 +66,8 @@ struct GraphLock {
 
 /// The class xgrad.Variable.
 struct Var {
-  std::variant<Variable<float>, Variable<double>> any;  ///< of the dtype of its array
-  /// Whether layers or optimizers use it too, so that an assignment must write into its memory.
+  std::variant<Variable<float>, Variable<double>> any;  ///< its dtype is the scalar type
+  /// Whether a layer or an optimizer uses it, too. Then an assignment must write into its memory.
   bool shared = false;
 
   /// Calls f with the Variable.
@@ -77,8 +77,8 @@ struct Var {
   }
 };
 
-/// The Variable of this scalar type that a Var, an array-like or a number stands for; None is one
-/// without a value. Throws TypeError for another scalar type.
+/// Converts a Var, an array-like or a number to a Variable of this scalar type. None gives a
+/// Variable without a value. Throws TypeError for another scalar type.
 template <class T>
 Variable<T> to_variable(nanobind::handle operand) {
   if (operand.is_none()) return {};
@@ -94,7 +94,7 @@ Variable<T> to_variable(nanobind::handle operand) {
 /// The kind of argument that an Object holds.
 enum class Kind { operand, optional_operand, ids, mask, optional_mask, array };
 
-/// An object of Python, whose conversion waits until the scalar type is known.
+/// A Python object that is converted later, when the scalar type is known.
 template <Kind kind>
 struct Object {
   nanobind::object object;
@@ -117,7 +117,8 @@ inline std::shared_ptr<const Mask> to_shared_mask(nanobind::handle mask) {
   return mask.is_none() ? nullptr : std::make_shared<const Mask>(to_mask(mask));
 }
 
-/// Whether an operand that decides the scalar type is float32; nothing if it is a number or None.
+/// Whether an operand is float32 (true) or float64 (false); nothing for a number or None, which do
+/// not decide the scalar type.
 inline std::optional<bool> is_float(nanobind::handle operand) {
   if (operand.is_none() || is_number(operand)) return std::nullopt;
   Var* var = nullptr;
@@ -127,7 +128,7 @@ template <Kind kind>
 std::optional<bool> is_float(const Object<kind>& operand) {
   return is_float(operand.object);
 }
-/// The same for the first of several that has a scalar type.
+/// The same for a list of operands: the first one that has a scalar type decides.
 inline std::optional<bool> is_float(const std::vector<Operand>& operands) {
   for (const Operand& operand : operands) {
     if (const auto found = is_float(operand)) return found;
@@ -145,8 +146,8 @@ Object<Kind::array> returned(Tensor<T> result) {
   return {to_numpy<T>(std::make_shared<const Tensor<T>>(std::move(result)))};
 }
 
-/// Returns the result of the function that make<T>() returns, which holds its arguments. T is the
-/// scalar type of the first of the operands that has one, else double.
+/// make<T>() returns a function that holds its arguments; calls this function and returns its
+/// result. T is the scalar type of the first operand that has one, else double.
 template <class Make, class... Operands>
 auto call(const Make& make, const Operands&... operands) {
   std::optional<bool> single;
@@ -161,8 +162,8 @@ auto call(const Make& make, const Operands&... operands) {
                                 : compute(make.template operator()<double>());
 }
 
-/// The shape for x in which -1 stands for the size that the others leave. Throws ShapeError when
-/// there is none.
+/// The new shape of x: a size -1 is replaced by the size that fits the number of elements. Throws
+/// ShapeError if none fits.
 template <class T>
 Shape shape_for(const Variable<T>& x, const std::vector<std::ptrdiff_t>& sizes) {
   Shape shape(sizes.begin(), sizes.end());
@@ -196,7 +197,8 @@ Variable<T> reduced(const Variable<T>& x, std::optional<std::ptrdiff_t> axis, bo
   return reshape(y, shape);
 }
 
-/// The member of an enum, which count from 0, with this name. Throws ShapeError, which names all.
+/// The member of an enum at the place of `name` in `names`, counted from 0. If it is not there,
+/// throws ShapeError, which lists all names.
 template <class Enum>
 Enum enum_of(const char* parameter, const std::string& name,
              const std::vector<std::string>& names) {

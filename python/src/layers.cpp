@@ -26,7 +26,7 @@ std::string type_of(nb::handle object) {
   return nb::cast<std::string>(object.type().attr("__name__"));
 }
 
-// The parameters as pairs of a name and a leaf, each of which is shared from now on.
+// The parameters as pairs of a name and a leaf. Marks the leaves as shared.
 nb::list pairs_of(nb::handle given) {
   nb::list pairs;
   std::set<const void*> seen;
@@ -155,15 +155,16 @@ void add_layers(nb::module_& m) {
   nb::class_<AnyOptimizer>(m, "Optimizer", "The base class of the optimizers.")
       .def_rw("lr", &AnyOptimizer::lr, "The learning rate of the next step.")
       .def("step", &AnyOptimizer::step, "clip"_a = nb::none(),
-           "Updates the parameters by their gradients. If `clip` is given, scales gradients with a "
-           "larger norm down to this norm, and returns the norm before that. Raises NumericError "
-           "when parameters have no gradient at the first step, or the norm is not finite.")
+           "Updates the parameters by their gradients. With `clip`, first scales the gradients "
+           "down to this norm if their norm is larger, and returns the norm before that. Raises "
+           "NumericError when parameters have no gradient at the first step, or the norm is not "
+           "finite.")
       .def("zero_grad", &AnyOptimizer::zero_grad, "Clears the gradients.")
       .def("state_dict", &AnyOptimizer::state_dict,
            nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
            "{name: a copy of an array}, with `lr` and the number of `steps`.")
       .def("load_state_dict", &AnyOptimizer::load_state_dict, "state"_a,
-           "Restores what state_dict() gave.");
+           "Restores the result of state_dict().");
   add_made_layers(m);
 }
 

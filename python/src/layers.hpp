@@ -1,4 +1,4 @@
-// Layers and optimizers of Python, for either scalar type.
+// Layers and optimizers for Python, in float32 or float64.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,17 +20,17 @@
 
 namespace xgrad::python {
 
-/// The class xgrad.Module: the base class of layers, and of modules that are written in Python.
+/// The class xgrad.Module: the base class of the C++ layers and of modules written in Python.
 struct Module {
   virtual ~Module() = default;
-  /// {name: Variable} of the parameters that it has itself.
+  /// {name: Variable} of its own parameters, without the parameters of modules in its attributes.
   virtual nanobind::dict own_parameters() const { return {}; }
 
-  nanobind::dict given = {};  ///< the arguments that made it, by which a copy is made
+  nanobind::dict given = {};  ///< the arguments of its constructor, to make a copy
 };
 
-/// The seed of a new layer's parameters, and its place in the tree of names: two layers differ in
-/// their initial values and in their dropout. manual_seed() restarts both.
+/// The seed for a new layer's parameters, and its place, a number that no other layer has. The
+/// place makes initial values and dropout differ between layers. manual_seed() restarts both.
 std::pair<std::uint64_t, std::uint64_t> next_place();
 
 /// Whether a dtype name means float32. Throws TypeError for names other than float32 and float64.
@@ -79,7 +79,8 @@ class Layer : public Module {
     return found;
   }
 
-  /// The result of the function that prepare(layer) returns, which holds the arguments.
+  /// prepare(layer) returns a function that holds its arguments; calls this function and returns
+  /// its result.
   template <class Prepare>
   Var call(const Prepare& prepare) const {
     return std::visit(
@@ -113,22 +114,23 @@ class AnyOptimizer {
                const OptimizerOptions& options);
   AnyOptimizer(const AnyOptimizer&) = delete;
 
-  /// Updates the leaves by their gradients. Returns the norm of these if it is to be clipped.
+  /// Updates the leaves by their gradients. With `clip`, clips the norm of the gradients first, and
+  /// returns the norm before that.
   std::optional<double> step(std::optional<double> clip);
   /// Clears the gradients.
   void zero_grad();
   /// {name: copy of an array}, with lr and the number of steps.
   nanobind::dict state_dict() const;
-  /// Restores it.
+  /// Restores a state_dict().
   void load_state_dict(const nanobind::dict& state);
 
-  double lr;  ///< of the next step
+  double lr;  ///< learning rate of the next step
 
  private:
   std::variant<std::unique_ptr<Held<float>>, std::unique_ptr<Held<double>>> held_;
 };
 
-/// Adds the layers and optimizers of the headers; layer_table.py writes it.
+/// Adds the layers and optimizers of the C++ headers. layer_table.py generates this function.
 void add_made_layers(nanobind::module_& m);
 
 }  // namespace xgrad::python

@@ -143,7 +143,7 @@ class Model {
         lines, outputs,
         [&]<class T>(const SequenceModel<T>& model, const auto& parameters, const Batch& batch) {
           const NoGrad no_grad;
-          if (values.empty()) {  // which an ensemble can do, too
+          if (values.empty()) {  // an ensemble can do this, too
             return AnyTensor(model(BatchInput<T>(batch).input(), Context{}).value());
           }
           return AnyTensor(xgrad::cast<T>(replace_activations(model, parameters, batch, values)));
@@ -259,7 +259,7 @@ class Model {
     return files;
   }
 
-  // The run that has this one thing; an ensemble has several.
+  // The only run, for a result that an ensemble does not have.
   const FoundRun& only(const char* what) const {
     check<Error>(sources_.size() == 1, "an ensemble of ", sources_.size(), " models has no ", what,
                  " of its own; load one of its runs");
@@ -276,8 +276,8 @@ void add_prediction(nb::module_& m) {
   nb::class_<Prediction>(m, "Prediction",
                          "The prediction for one input, with an entry for each of its targets.")
       .def_ro("labels", &Prediction::labels,
-              "Names of classes, or their numbers if they have no names; for yes-or-no targets "
-              "every name.")
+              "Names of classes, or their numbers if they have no names. For yes-or-no targets, "
+              "the names of all outputs.")
       .def_ro("probabilities", &Prediction::probabilities, "The probability of each label.")
       .def_ro("multi_label", &Prediction::multi_label,
               "Whether each label is yes or no: probabilities above 1/2 are yes.")

@@ -19,7 +19,7 @@ namespace xgrad::python {
 namespace {
 
 std::atomic<bool> left = false;
-thread_local int depth = 0;  // of Unlocked objects: a callback may compute, too
+thread_local int depth = 0;  // number of nested Unlocked objects: a callback may compute, too
 const pid_t process = ::getpid();
 
 // Shared by threads that compute. Never destroyed, since they may outlive static objects.
@@ -42,7 +42,8 @@ const char* class_of(const std::exception& error) {
   return "Error";
 }
 
-// Every exception of xgrad becomes the class of xgrad.errors with its name, with the same message.
+// Converts an exception of xgrad to the Python class of the same name in xgrad.errors, with the
+// same message.
 void translate(const std::exception_ptr& caught, void*) {
   const auto raise = [](const std::exception& error) {
     const nb::object type = nb::module_::import_("xgrad.errors").attr(class_of(error));

@@ -1,5 +1,5 @@
-// The parts of the module xgrad._core, and Unlocked: computing while other threads have the
-// interpreter.
+// The parts of the module xgrad._core, and Unlocked, which lets other Python threads run while this
+// one computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,8 +10,9 @@ struct Var;  // arrays.hpp
 
 /// Releases the GIL for its lifetime.
 ///
-/// When the interpreter ends, it kills threads that ask for the GIL, which C++ cannot survive. So
-/// leave() waits for every Unlocked of other threads, and later ones wait until the process ends.
+/// When the interpreter ends, it kills threads that ask for the GIL, and killing a thread inside
+/// C++ crashes the process. So leave() waits until all other threads have left their Unlocked. A
+/// thread that enters one later waits until the process ends.
 class Unlocked {
  public:
   Unlocked();
@@ -30,7 +31,8 @@ bool leaving();
 
 /// Adds Variable, no_grad, grad_enabled, Rng and the ops to the module.
 void add_variable(nanobind::module_& m);
-/// Adds the functions of ops.hpp, and methods of Variable for them; op_table.py writes it.
+/// Adds the functions of ops.hpp, and methods of Variable for them. op_table.py generates this
+/// function.
 void add_functions(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds Module, layers and optimizers.
 void add_layers(nanobind::module_& m);

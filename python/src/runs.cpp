@@ -33,7 +33,8 @@ Config config_of(const std::string& file, const Texts& overrides) {
   return file.empty() ? parse_config("", "config", overrides) : load_config(file, overrides);
 }
 
-// Shows each step to a function of Python. The run saves and stops if it returns True or raises.
+// Calls a Python function after each step. The run saves and stops if the function returns True or
+// raises.
 class OnStep final : public TrainerHooks {
  public:
   explicit OnStep(nb::object f) : f_(std::move(f)) {}
@@ -50,7 +51,7 @@ class OnStep final : public TrainerHooks {
   }
   bool stop() override { return stop_ || leaving(); }
 
-  // Raises what the function raised.
+  // Raises the exception that the function raised.
   void rethrow() {
     if (raised_) throw nb::python_error(std::move(*raised_));
   }
@@ -61,8 +62,8 @@ class OnStep final : public TrainerHooks {
   std::optional<nb::python_error> raised_;
 };
 
-// Calls work() while the interpreter is free. The handlers of signals and the number of threads are
-// the process's, so only one run or sweep trains at a time.
+// Calls work() without the GIL. Signal handlers and the number of threads belong to the process, so
+// only one run or sweep may train at a time.
 template <class F>
 auto alone(const F& work) {
   static std::mutex training;
@@ -119,7 +120,8 @@ void add_runs(nb::module_& m) {
       .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")
       .def_ro("lr", &StepReport::lr, "The learning rate.")
       .def_ro("grad_norm", &StepReport::grad_norm, "The gradient norm before clipping.")
-      .def_ro("tokens", &StepReport::tokens, "Tokens or vectors without padding, or images.");
+      .def_ro("tokens", &StepReport::tokens,
+              "The number of tokens or vectors without padding, or of images.");
   m.def(
       "_train",
       [](const std::string& file, const std::string& name, const Texts& overrides, nb::object f,

@@ -75,7 +75,8 @@ void zero_grad(const Var& var) {
   });
 }
 
-// As NumPy asks for it: the array that shares the memory, unless `dtype` or `copy` says otherwise.
+// __array__(), which NumPy calls: the array that shares the memory, unless `dtype` or `copy` asks
+// for another one.
 nb::object array_of(const Var& var, nb::handle dtype, nb::handle copy) {
   const nb::object value = value_of(var);
   const nb::object own = value.attr("dtype");
@@ -93,7 +94,7 @@ void backward(const Var& var, nb::handle gradient, bool retain_graph) {
     if (!gradient.is_none()) dy = *to_value<T>(gradient);
     check_shape(!x.requires_grad() || dy || x.value().size() == 1,
                 "backward: expected a gradient of shape ", x.shape(),
-                ", since this has not one element");
+                ", since this Variable does not have one element");
     check_shape(!dy || dy->shape() == x.shape(), "backward: expected a gradient of shape ",
                 x.shape(), ", got ", dy ? dy->shape() : Shape());
     const GraphLock lock;
@@ -110,7 +111,8 @@ std::string repr(const Var& var) {
          (requires_grad(var) ? ", requires_grad=True)" : ")");
 }
 
-// The context manager of no_grad(); one that is entered twice must leave twice.
+// The context manager of no_grad(). It may be entered several times, and then must be left as
+// often.
 struct NoGradContext {
   NoGradContext() = default;
   NoGradContext(const NoGradContext&) = delete;
@@ -119,8 +121,8 @@ struct NoGradContext {
 };
 
 void add_no_grad(nb::module_& m) {
-  nb::class_<NoGradContext>(
-      m, "no_grad", "While `with xgrad.no_grad():` lasts, ops of this thread record no graph.")
+  nb::class_<NoGradContext>(m, "no_grad",
+                            "Inside `with xgrad.no_grad():`, ops of this thread record no graph.")
       .def(nb::init<>())
       .def("__enter__",
            [](NoGradContext& self) { self.entered.push_back(std::make_unique<NoGrad>()); })
@@ -169,13 +171,13 @@ void add_properties(nb::class_<Var>& variable) {
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
       .def_prop_ro("requires_grad", &requires_grad,
-                   "Whether it is a leaf that wants a gradient, or depends on one.")
+                   "Whether this is a leaf that wants a gradient, or was computed from one.")
       .def_prop_ro(
           "is_leaf",
           [](const Var& var) {
             return var.visit([](const auto& x) { return !x.requires_grad() || !x.node()->op; });
           },
-          "Whether it is not the result of an op with a graph.");
+          "Whether this is not the result of a recorded op.");
 }
 
 void add_methods(nb::class_<Var>& variable) {
@@ -192,10 +194,11 @@ void add_methods(nb::class_<Var>& variable) {
       .def("backward", &backward, "gradient"_a = nb::none(), "retain_graph"_a = false,
            nb::sig("def backward(self, gradient: numpy.typing.ArrayLike | None = None, "
                    "retain_graph: bool = False) -> None"),
-           "Adds d(this)/d(leaf), contracted with `gradient` (this shape; 1 for a Variable of one "
-           "element), to `grad` of every leaf that this depends on. Releases the graph unless "
-           "`retain_graph`. Raises GradientError when nothing requires a gradient, the graph is "
-           "released, or a value that an op needs was changed.")
+           "Computes the gradient of sum(gradient * this) with respect to every leaf that this was "
+           "computed from, and adds it to `grad` of the leaf. `gradient` has the shape of this "
+           "Variable; it may be left out for a Variable of one element, where it is 1. Releases "
+           "the graph unless `retain_graph`. Raises GradientError when nothing requires a "
+           "gradient, the graph is released, or a value that an op needs was changed.")
       .def("__repr__", &repr);
 }
 
@@ -204,7 +207,7 @@ void add_attention_options(nb::module_& m) {
       m, "AttentionOptions",
       "Options of attention(): `heads`; `scale`, default 1/sqrt(d_head); `key_mask` (B, M), 1 = "
       "may be attended to; "
-      "`mask` (B, N, M), likewise for each query; `causal`: query i sees the keys 0 ... i only; "
+      "`mask` (B, N, M), the same for each query; `causal`: query i sees the keys 0 ... i only; "
       "`exclude_self`: query "
       "i does not see key i; `p`, `rng` and `first_sample` of dropout on the probabilities.")
       .def(

@@ -149,7 +149,7 @@ def make_explain(folder):
     words = ["train.steps=60", "train.save_every=3", "train.evaluate_every=3", "train.keep=1000", "expect.within_steps=60"]
     subprocess.run([XGRAD, "train", "configs/reverse.toml", "--quiet", *words], cwd=folder, check=True)
     subprocess.run([XGRAD, "explain", "runs/reverse", "--out", "page.html"], cwd=folder, check=True)
-    draw_page(folder, "explain.png", 760, "document.querySelectorAll('.token')[3].dispatchEvent(new PointerEvent('pointerenter'))")
+    draw_page(folder, "explain.png", 740, "document.querySelectorAll('.token')[3].dispatchEvent(new PointerEvent('pointerenter'))")
 
 
 def make_vowels(folder):

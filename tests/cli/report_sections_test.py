@@ -18,7 +18,7 @@ class Sections(CommandTest):
         self.xgrad("train", "small.toml", "run.dir=run", "-q")
         page = self.report("run")
         self.assertEqual(self.headings(page), ["Examples", "Attention", "Classes", "Confusion", "Embeddings", "Curves", "Other numbers",
-                                               "Results", "Model", "Configuration", "Again", "Machine"])
+                                               "Results", "Model", "Configuration", "Rerun", "Machine"])
         test = self.rows("run")[-1]
         self.assertRegex(page, f"On the test split: accuracy <strong>{test['accuracy']:.4f}.{{0,12}}</strong>, loss <strong>{test['loss']:.4f}")
         self.xgrad("report", "run", "--out", "again.html")

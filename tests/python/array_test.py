@@ -128,7 +128,7 @@ def test_messages_are_in_the_words_of_python():
     with pytest.raises(xgrad.GradientError) as error:
         y.backward()
     assert str(error.value) == "backward: a value that 'mul' needs was changed after its forward"
-    for gradient, message in ((None, r"backward: expected a gradient of shape \(2\), since this has not one element"),
+    for gradient, message in ((None, r"backward: expected a gradient of shape \(2\), since this Variable does not have one element"),
                               ([1.0], r"backward: expected a gradient of shape \(2\), got \(1\)")):
         with pytest.raises(xgrad.ShapeError, match=message):
             (2 * xgrad.Variable([1.0, 2.0], requires_grad=True)).backward(gradient)

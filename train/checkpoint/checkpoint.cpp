@@ -23,8 +23,9 @@ constexpr std::size_t kDigest = 64;  // digits of a digest in the manifest
 constexpr std::string_view kBetween = "  ";
 constexpr std::size_t kMostOfPath = 1000;  // bytes of a path in a message
 
-// A run that was stopped during a validation overwrites this checkpoint after it, and lists only
-// the second one in the manifest.
+// A run that was stopped during a validation saves a checkpoint that owes this validation. The
+// resumed run overwrites it after the validation, and lists only the second checkpoint in the
+// manifest.
 static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path) {
   if (checkpoint.state.contains(kOwesValidation)) return;
   const fs::path beside = path.parent_path();
@@ -38,7 +39,8 @@ static void check_listed(const SavedCheckpoint& checkpoint, const fs::path& path
       kManifest);
 }
 
-// Whether a file has this digest. Nothing is removed because of a file that cannot be read.
+// Whether a file has this digest; false if it cannot be read, because such a file must not lead to
+// the removal of others.
 static bool has_digest(const Folder& folder, const std::string& name, const std::string& hash) try {
   const InputFile file = folder.input(name);
   return to_hex(sha256(file, file.size())) == hash;
@@ -173,7 +175,7 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which) {
 
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last) try {
-  // After a change of the metric, no step is the best yet.
+  // After a change of train.best_metric, no step is the best yet.
   if (!train.keep_best || !last.state.contains("best_" + train.best_metric)) return std::nullopt;
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
@@ -203,7 +205,7 @@ std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::u
     const std::string name = checkpoint_name(file->step);
     const auto listed = manifest.find(name);
     if (listed == manifest.end()) continue;
-    // Hashing reads the whole file, so only the newest two and those to remove are hashed.
+    // Hashing reads the whole file, so hashes only the newest two files and the files to remove.
     const bool be_sure = kept < kFewest || kept == most;
     if (be_sure && !has_digest(directory, name, listed->second)) continue;
     if (kept < most) {

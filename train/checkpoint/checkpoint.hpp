@@ -1,5 +1,5 @@
-// Checkpoint: tensors and state of a run; its file; a run's checkpoints with their manifest; and
-// the run on disk.
+// Checkpoint: the tensors and the state of a run at one step. Functions write and read checkpoint
+// files, keep the manifest of a run, which lists its checkpoints, and find runs on disk.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +47,11 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 /// the last place). Empty if both checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
-/// The SHA-256, as 64 hexadecimal digits, of the step, the parameters and the optimizer's tensors:
-/// of "step 200\n", then for every tensor in the model's order of "parameter encoder.norm.weight
-/// float32 64\n" or "optimizer exp_avg.head.weight float32 4x64\n" and its numbers, little-endian.
-/// It does not depend on the config's text, the version or the HDF5 library.
+/// The SHA-256, as 64 hexadecimal digits, of the step, the parameters and the optimizer's tensors.
+/// The hashed bytes are "step 200\n", then for every tensor, in the model's order, a line and its
+/// numbers, little-endian. The line is "parameter encoder.norm.weight float32 64\n" or "optimizer
+/// exp_avg.head.weight float32 4x64\n". The hash does not depend on the config's text, the version
+/// of xgrad or the HDF5 library.
 std::string state_hash(const Checkpoint& checkpoint);
 
 /// Contents of a file: a checkpoint that a run can resume from, or a failed step, which has the
@@ -66,16 +67,16 @@ struct DigestedFile {
 };
 /// Returns the sealed HDF5 image (docs/checkpoint-format.md). Identical checkpoints give identical
 /// bytes. Throws CheckpointError if the format cannot hold a name, and NumericError if a tensor
-/// contains NaN or infinity (failed steps may) or the state contains NaN.
+/// contains NaN or infinity (allowed in a failed step) or the state contains NaN.
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
-/// An upper bound of the size of that image in bytes, for `tensors` tensors with `bytes` bytes in
-/// total and `text` bytes of text in state and config.
+/// An upper bound of the size of such an image in bytes. `tensors` is the number of tensors,
+/// `bytes` their total size, and `text` the size of all text in state and config, in bytes.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
-/// Reads an image. Throws CheckpointError, with `origin` in the message, unless seal, structure and
-/// values are as to_hdf5() writes them and the file is of this kind; NewerFormatError (seal.hpp) if
-/// it needs a newer xgrad.
+/// Reads an image. Throws CheckpointError, with `origin` in the message, if the seal, the structure
+/// or a value is not as to_hdf5() writes it, or if the file is of another kind. Throws
+/// NewerFormatError (seal.hpp) if the file needs a newer xgrad.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
@@ -85,14 +86,15 @@ struct SavedCheckpoint : Checkpoint {
   std::string sha256 = {};  ///< of all its bytes, 64 hexadecimal digits
 };
 
-/// Reads a file as from_hdf5() does. Checks the seal and, in blocks, the digest before the file is
-/// in memory. Throws the errors of from_hdf5(), and IoError, also if the file changes meanwhile.
+/// Reads a file as from_hdf5() does. Checks the seal and the digest first, block by block, so a
+/// damaged file is refused before it is loaded into memory. Throws the errors of from_hdf5(), and
+/// IoError, also if the file changes while it is read.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// A failed step, which `xgrad replay` can run again: the checkpoint before it without the
-/// optimizer's tensors, its micro-batches, and the reason for the failure as the state entry
-/// "fault".
+/// A failed step, which `xgrad replay` can run again. It holds the checkpoint before the step,
+/// without the optimizer's tensors; the micro-batches of the step; and the reason for the failure,
+/// as the state entry "fault".
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault);
 
@@ -104,11 +106,12 @@ std::vector<Batch> batches_of(const Checkpoint& failed);
 std::string failed_step_name(std::uint64_t step);
 
 /// File name of the manifest in the directory of the checkpoints. Each line holds the digest and
-/// name of a checkpoint that the run published, or of the certificate of its gradients, in the
-/// format of `sha256sum --check --ignore-missing`.
+/// name of a checkpoint that the run published, or of its gradient certificate. The format is that
+/// of `sha256sum`, so `sha256sum --check --ignore-missing` can check the files.
 inline constexpr const char* kManifest = "manifest.sha256";
 
-/// File name of the certificate of a run's gradients, in the run's directory.
+/// File name of a run's gradient certificate, in the run's directory: the results of `xgrad
+/// gradcheck RUN`.
 inline constexpr const char* kCertificate = "gradcheck.json";
 /// The name of the certificate in the manifest.
 inline constexpr const char* kListedCertificate = "../gradcheck.json";
@@ -116,31 +119,33 @@ inline constexpr const char* kListedCertificate = "../gradcheck.json";
 /// Returns the manifest line of a file with these bytes.
 std::string manifest_line(const std::string& name, std::string_view bytes);
 /// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
-/// publishing the file: a listed file that does not exist is harmless, an unlisted one is not.
-/// Throws IoError.
+/// publishing the file. If the process is killed between the two, the manifest lists a file that
+/// does not exist, which is harmless; a file that it does not list could not be checked. Throws
+/// IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
 /// Parses a line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
 /// Reads the digest of each name; none without a manifest. Skips malformed lines. Throws IoError.
 std::map<std::string, std::string> read_manifest(const Folder& directory);
 
-/// A file differs from the one that its run saved, as the run's manifest shows.
+/// Thrown if the SHA-256 of a file differs from the one in its run's manifest: the run saved
+/// another file under this name.
 struct UnsavedError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
 /// The part of its message that follows the path.
 inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 
-/// Reads a file as read_checkpoint() does. If its name is that of a checkpoint, also checks that it
+/// Reads a file as read_checkpoint() does. If its name is a checkpoint_name(), also checks that it
 /// holds the step in the name. Throws UnsavedError, which says what to do, if the manifest beside
 /// the file lists another SHA-256 for it. Accepts names that the manifest does not list, and any
 /// file if there is no manifest.
 SavedCheckpoint load_checkpoint(const std::string& path,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Says what is wrong with a file, starting with its path: why load_checkpoint() refuses it. Empty
-/// if nothing is. Throws IoError if the file cannot be read and NewerFormatError if it needs a
-/// newer xgrad: neither means damage.
+/// Says why load_checkpoint() refuses a file; the text starts with its path. Empty if the file is
+/// good. Throws IoError if the file cannot be read and NewerFormatError if it needs a newer xgrad:
+/// neither means damage.
 std::string find_damage(const std::string& path);
 
 /// "step-0000001200.h5"
@@ -157,23 +162,23 @@ struct CheckpointFile {
 /// Lists the files with names of checkpoints in a directory, by ascending step. Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
-/// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
+/// Files that latest_checkpoint() skips. damaged: damaged files; unsaved: also files for which
 /// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
-/// Loads the checkpoint with the highest step that is not passed over. If there is none, throws
+/// Loads the checkpoint with the highest step that is not skipped. If there is none, throws
 /// CheckpointError, which says what is wrong with a few of them. Throws IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
 /// Loads the checkpoint of the best step up to `last`, a checkpoint of the run. Returns nothing if
-/// `last` itself is the best, if no step is the best yet, or if train.keep_best is off. Throws
-/// CheckpointError, which names the file, if it is missing or load_checkpoint() refuses it;
-/// IoError.
+/// `last` itself is the best, if no validation has chosen a best step yet, or if train.keep_best is
+/// off. Throws CheckpointError, which names the file, if it is missing or load_checkpoint() refuses
+/// it; IoError.
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 
 /// Removes old checkpoints from a run's own directory, under its lock, and returns their paths.
-/// Keeps the newest `keep` (at least 2) and that of `best_step`. Counts and removes only files that
-/// the manifest lists. Throws IoError.
+/// Keeps the newest `keep` checkpoints (at least 2) and the one of `best_step`. Counts and removes
+/// only files that the manifest lists. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 /// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
@@ -191,14 +196,15 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// If a run keeps its data in its own directory, as in task.train = RUN/data/train, changes these
-/// paths to `directory`, where the run is now, unless an override sets them.
+/// A run may keep its data files in its own directory, as in task.train = RUN/data/train. If such a
+/// file no longer exists, because the run was moved, replaces its path by the one below
+/// `directory`, where the run is now. Leaves keys that an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
 /// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
-/// last. last: the last that is not damaged. resumed: the last that the run saved
-/// (PassOver::unsaved), to resume from.
+/// last. last: the last that is not damaged. resumed: the one to resume from, which is the last
+/// that is neither damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

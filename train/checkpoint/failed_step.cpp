@@ -25,7 +25,7 @@ static void for_each_tensor(Batch& batch, const Call& call) {
   with_mask("adjacency", batch.adjacency);
 }
 
-// Casts numbers; whole ones must be in the range of their type, and those of a mask 0 or 1.
+// Casts numbers. Integers must be in the range of their type, and numbers of a mask must be 0 or 1.
 template <class T>
 static Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
   const auto* from = std::get_if<Tensor<double>>(&stored);

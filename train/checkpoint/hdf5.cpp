@@ -27,7 +27,8 @@ constexpr std::size_t kTensorBytes = 4096;
 
 using Names = std::vector<std::string>;
 
-/// A list of tensors in a checkpoint: where its names are, and its data, derived from the names.
+/// A list of tensors in a checkpoint. The paths of its datasets are derived from the names of the
+/// tensors:
 ///
 ///   parameter "encoder.norm.weight"          /encoder.norm/weight
 ///   optimizer "exp_avg.encoder.norm.weight"  /optimizer/exp_avg/encoder.norm.weight
@@ -66,7 +67,7 @@ std::string path_of(const List& list, const std::string& name) {
   return group + "/" + member;
 }
 
-/// Paths of objects; true for groups, false for datasets.
+/// Paths of objects. The value is true for groups, false for datasets.
 using Places = std::map<std::string, bool>;
 
 /// Adds the places of a list with these names. Throws CheckpointError if a name is invalid.
@@ -84,7 +85,8 @@ void add_places(const List& list, const Names& names, Places& places) {
   }
 }
 
-/// Infinity can mean "none yet". NaN never equals itself, so two equal runs would differ.
+/// Infinity is allowed, because it can mean "none yet". NaN is not: it never equals itself, so two
+/// equal runs would differ.
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
@@ -143,7 +145,8 @@ std::string write_image(const Checkpoint& checkpoint) {
     file.value(kStates + name, value);
   }
   std::string image = file.take_image();
-  // Another libhdf5 may write what our reader refuses. Find out before the run depends on it.
+  // Another version of libhdf5 may write an image that this reader refuses. Finds this out before
+  // the run depends on the image.
   read_hdf5(image);
   return image;
 }
@@ -219,7 +222,7 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
 constexpr std::string_view kMagic = "XGRADCK1";
 constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a seal
 
-/// Throws an error that says what a file without a seal is.
+/// Throws an error that says which kind of file this is, since it has no seal.
 [[noreturn]] void refuse_unsealed(std::string_view start, std::uint64_t size) {
   check<CheckpointError>(size > 0, "is empty, 0 bytes");
   check<CheckpointError>(
@@ -275,7 +278,7 @@ std::string make_seal(const Sealed& content, const Sha256& digest) {
   return seal + sha256(seal);
 }
 
-/// The same as open_seal(), without a look at the payload.
+/// Like open_seal(), but does not check the payload.
 static Sealed parse_seal(std::string_view file) {
   const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
   const std::string_view seal = file.substr(payload);
@@ -320,7 +323,7 @@ std::string to_hdf5(const Checkpoint& checkpoint) {
 }
 
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
-  // Above the 900 bytes of a tensor with module and name in many models, and 11,000 of all else.
+  // In many models, a tensor with its module and its name takes 900 bytes, and the rest 11,000.
   constexpr std::size_t kTensor = 1536, kFixed = 1 << 14;
   return bytes + kTensor * tensors + text + kFixed + kSealSize;
 }
@@ -329,7 +332,7 @@ Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, Checkpoi
   return naming(origin, [&] { return read_image(open_seal(bytes), kind); });
 }
 
-// Hashed in blocks before it is in memory, and not again there.
+// Hashes the file in blocks before loading it, so the loaded bytes are not hashed again.
 SavedCheckpoint read_checkpoint(const InputFile& file, CheckpointKind kind) {
   return naming(file.path(), [&] {
     const std::string sha256 = check_sealed(file);

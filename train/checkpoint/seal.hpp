@@ -15,7 +15,7 @@ constexpr std::size_t kSealSize = 512;
 constexpr std::uint32_t kFormatMajor = 1;
 constexpr std::uint32_t kFormatMinor = 0;
 
-/// The file is sealed with a later major version: it is intact, but needs a newer xgrad.
+/// Thrown for a file whose seal has a later major version: it is intact, but needs a newer xgrad.
 struct NewerFormatError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
@@ -30,10 +30,10 @@ struct Sealed {
 /// Returns the bytes to append to a payload with this digest.
 std::string make_seal(const Sealed& content, const Sha256& digest);
 
-/// Returns what the seal of a whole file says, and its payload as a view into it. Throws
-/// NewerFormatError if the seal's own digest is right and the major version is a later one;
-/// CheckpointError, which says what kind of file it is, unless the seal's own digest, the major
-/// version, and length and digest of the payload are right.
+/// Returns the contents of a file's seal, and the payload as a view into `file`. Throws
+/// NewerFormatError if the seal is intact and its major version is a later one. Throws
+/// CheckpointError, which says what kind of file it is, if the seal is damaged, has an unknown
+/// major version, or does not match the length and digest of the payload.
 Sealed open_seal(std::string_view file);
 
 }  // namespace xgrad

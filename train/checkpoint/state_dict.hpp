@@ -1,4 +1,5 @@
-// Copies tensors between a checkpoint and a model or an optimizer: strictly, and all or nothing.
+// Copies tensors between a checkpoint and a model or an optimizer. All tensors must fit; if one
+// does not, nothing is copied.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 
 /// Returns a checkpoint of copies of the parameters, the optimizer's state and, if given, the
-/// averaged weights. restore() is its inverse. `whole` gathers the tensors of some states from all
-/// processes; in a process that does not save, it returns nothing.
+/// averaged weights. restore() is its inverse. `whole` gathers the tensors of some optimizer states
+/// from all processes; in a process that does not save, it returns an empty list.
 template <class T>
 Checkpoint capture(
     const Parameters<T>& parameters, const Optimizer<T>& optimizer,
@@ -38,17 +39,17 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
                      const Parameters<T>& parameters);
 
 /// Overwrites the parameters, the optimizer's state except its steps(), and, if given, the averaged
-/// weights with those of a run's checkpoint. Throws as restore_weights(), and also for another
-/// scalar type.
+/// weights with those of a run's checkpoint. Throws as restore_weights(), and also if the
+/// checkpoint has another scalar type than T.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);
 
-/// Writes a checkpoint with only these parameters, over a file of that name if there is one: a
-/// crash leaves the old file or the new one. Throws IoError, and NumericError for NaN or infinity.
+/// Writes a checkpoint with only these parameters. Replaces a file of that name atomically: a crash
+/// leaves either the old file or the new one. Throws IoError, and NumericError for NaN or infinity.
 template <class T>
 void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
-/// Overwrites every parameter with that of the checkpoint at `path`. Throws IoError, or
+/// Overwrites every parameter with its value in the checkpoint at `path`. Throws IoError, or
 /// CheckpointError as restore_weights().
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters);

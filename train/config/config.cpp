@@ -14,8 +14,8 @@
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/toml.hpp>
 
-// A config is read in three steps: parse_document() gives the assignments of a text, Resolved holds
-// those that count, and Validator sets the values of their keys.
+// A config is read in three steps. parse_document() returns the assignments of a text. Resolved
+// holds the assignments that count. Validator sets the values of their keys.
 namespace xgrad {
 
 namespace {
@@ -32,7 +32,7 @@ using Problems = std::vector<Problem>;
 constexpr std::size_t kMostProblems = 100;  // problems listed in a message
 constexpr std::size_t kMostQuoted = 200;    // bytes of an override or a key in a message
 
-// The assignments that count.
+// The assignments that count, after overrides.
 struct Resolved {
   std::string origin;
   ConfigWriter writer;
@@ -136,7 +136,7 @@ void leave_out_keys_of_others(Resolved& given, Problems& problems) {
     const ConfigKey* key = detail::find_config_key(a.section, a.key);
     if (key == nullptr || key->users.empty()) return false;
     const std::string name = chosen(given, a.section);
-    // An unknown name is reported by itself.
+    // An unknown name is reported elsewhere.
     if (key->read_by(name) || !detail::is_known(a.section, name)) return false;
     const std::string chooser = a.section + "." + detail::choosing_key(a.section);
     const Assignment* choice = find(given, chooser);
@@ -149,7 +149,7 @@ void leave_out_keys_of_others(Resolved& given, Problems& problems) {
   });
 }
 
-// Sets the keys of a config to the values assigned, and collects what is wrong with them.
+// Sets the keys of a config to the assigned values, and collects the problems.
 class Validator {
  public:
   Validator(const Resolved& given, Problems& problems) : given_(given), problems_(problems) {}
@@ -192,13 +192,13 @@ class Validator {
       if (a.key == detail::choosing_key(a.section) && a.section != "log") {
         return complain(a.value_place, a.name(), unknown_here(excerpt(chosen(given_, a.section))));
       }
-      if (key == nullptr) return;  // a key of that part
+      if (key == nullptr) return;  // a key of a part that another program added
     }
     if (key != nullptr) {
       if (const auto value = checked(a, key->spec)) key->set(config_, *value);
       return;
     }
-    if (a.section == "task" && given_.task == nullptr) return;  // reported by itself
+    if (a.section == "task" && given_.task == nullptr) return;  // reported elsewhere
     const auto& options = given_.task ? given_.task->options : std::vector<OptionSpec>();
     const auto spec = std::ranges::find(options, a.key, &OptionSpec::name);
     if (a.section == "task" && spec != options.end()) {
@@ -274,7 +274,8 @@ class Validator {
     return std::nullopt;
   }
 
-  // Reports a rule at its first key that is given, unless one of its keys is invalid itself.
+  // Reports a broken rule at the first of its keys that the config sets, unless one of its keys has
+  // an invalid value anyway.
   void report(const std::vector<std::string>& keys, const std::string& text) {
     if (std::ranges::any_of(keys, [&](auto& key) { return wrong_.contains(key); })) return;
     const auto section = given_.sections.find(keys[0].substr(0, keys[0].find('.')));
@@ -332,7 +333,7 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
                    ConfigWriter writer) try {
   return parse_config(read_file(path, detail::kMostConfigBytes), path, overrides, writer);
 } catch (const IoError& error) {
-  // A run's own file, so it is not an error in the user's config.
+  // xgrad wrote this file, so the error is not in a config of the user.
   if (writer == ConfigWriter::xgrad) throw;
   throw ConfigError(error.what());
 }

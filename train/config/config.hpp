@@ -15,7 +15,7 @@ namespace xgrad {
 
 /// [model]
 struct ModelConfig {
-  std::string kind = "encoder";         ///< what the model is
+  std::string kind = "encoder";         ///< kind of model, such as "encoder"
   std::size_t width = 64;               ///< D
   std::size_t heads = 4;                ///< H
   std::size_t head_dim = 0;             ///< 0: width / heads
@@ -41,7 +41,7 @@ struct ModelConfig {
   bool qkv_bias = false;                ///< adds a bias to queries, keys and values
   bool out_bias = true;                 ///< adds a bias to the output projection
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width
-  std::string mask = "none";  ///< what a token attends to
+  std::string mask = "none";  ///< which tokens a token attends to
   bool exclude_self = false;  ///< a token does not attend to itself
   std::string score = "dot";  ///< how a query and a key are compared, a Score by name
   double scale = 0;           ///< factor of the scores; 0: the default of Score
@@ -81,7 +81,7 @@ struct TrainConfig {
   std::uint64_t epochs = 0;    ///< passes over the training split
   std::size_t batch = 64;      ///< examples per micro-batch
   std::size_t bucket = 1;      ///< sorts examples by length among this many micro-batches
-  std::size_t shards = 1;      ///< parts of each batch, whose gradients are added in a fixed order
+  std::size_t shards = 1;      ///< parts of each batch; a fixed order adds their gradients
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
   double clip_value = 0.0;     ///< maximum absolute value of a gradient element; 0: none
@@ -97,8 +97,8 @@ struct TrainConfig {
   std::uint64_t curriculum_steps = 0;  ///< steps over which that limit grows to the longest
   std::uint64_t seed = 1;         ///< seed of data, initial weights, order of examples and dropout
   double ema = 0.0;               ///< decay of the moving average of the weights; 0: none
-  std::uint64_t swa_start = 0;    ///< step after which an equal average of weights begins; 0: none
-  std::uint64_t swa_every = 1;    ///< steps between the weights that it averages
+  std::uint64_t swa_start = 0;    ///< step after which averaging (SWA) begins; 0: none
+  std::uint64_t swa_every = 1;    ///< steps between two weights that SWA averages
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
   std::string on_spike = "stop";  ///< what to do about a spike
   double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
@@ -118,18 +118,18 @@ struct TrainConfig {
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
   std::optional<double> accuracy;            ///< minimum on the test split
-  std::optional<double> accuracy_below;      ///< maximum on the test split, of a config that fails
+  std::optional<double> accuracy_below;      ///< maximum on the test split, to show a failure
   std::optional<double> below_ceiling;       ///< maximum gap to the best possible accuracy
   std::optional<double> above_baseline;      ///< minimum lead of the accuracy over best_baseline()
-  std::optional<double> at_token_ceiling;    ///< maximum gap to the best that a token alone allows
+  std::optional<double> at_token_ceiling;    ///< maximum gap to the best from each token alone
   std::optional<double> above_floor;         ///< maximum excess over the lowest loss, as a fraction
   std::optional<double> exact_match;         ///< minimum
   std::optional<double> r2;                  ///< minimum
   std::optional<double> loss;                ///< maximum
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
-  std::optional<double> bits_below_rule;     ///< minimum improvement in bits over the best rule
+  std::optional<double> bits_below_rule;     ///< minimum gain in bits over the best n-gram rule
   std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
-  std::optional<std::uint64_t> within_steps;  ///< maximum first_reached()
+  std::optional<std::uint64_t> within_steps;  ///< maximum of first_reached()
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
   /// The state_hash() after the last step. Overrides of keys that change results drop it.
   std::optional<std::string> sha256;
@@ -161,22 +161,23 @@ auto with_precision(const Config& config, const F& f) {
                                             : f.template operator()<float>();
 }
 
-/// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
+/// A part that the program adds: a model kind, an optimizer, a schedule or a hook. Configs choose
+/// it by its name.
 struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of built-in parts in its section that it reads too. A config that sets other keys of
-  /// built-in parts there is refused.
+  /// Keys of built-in parts of the same section that this part reads, too. A config that chooses
+  /// this part is refused if it sets other keys of built-in parts in the section.
   std::vector<std::string> keys = {};
 };
 
 /// Who wrote a config: a user, or xgrad, which stores one in each run.
 enum class ConfigWriter { user, xgrad };
 
-/// Reads a config file strictly and applies overrides ("optim.lr=3e-4"). Throws ConfigError with
-/// one line for each problem: "file:line:column: key: what is wrong (and the nearest valid key)".
-/// Also throws it when the file cannot be read.
+/// Reads a config file and applies overrides ("optim.lr=3e-4"). An unknown or misplaced key is an
+/// error. Throws ConfigError with one line for each problem: "file:line:column: key: what is wrong
+/// (and the nearest valid key)". Also throws it when the file cannot be read.
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
                    ConfigWriter writer = ConfigWriter::user);
 
@@ -215,8 +216,9 @@ struct KeyValues {
 /// All keys with their values, for completion. Tasks may share a key.
 std::vector<KeyValues> key_values();
 
-/// Returns a JSON Schema (draft 7) of all keys, for editors. It holds types, ranges, allowed values
-/// and which optimizers, schedules and tasks read a key; it does not compare keys with each other.
+/// Returns a JSON Schema (draft 7) of all keys, for editors. It holds the type, range and allowed
+/// values of each key, and which optimizers, schedules and tasks read it. It does not hold rules
+/// between keys.
 std::string config_schema();
 
 }  // namespace xgrad

@@ -173,9 +173,10 @@ static std::string choose_from(const std::vector<std::string>& names) {
   return names.empty() ? "" : "; there are " + joined(names);
 }
 
-// The name closest to the word, or one that begins it or begins with it; empty if there is none.
+// The name closest to the word, or a name that is a prefix of it or has it as a prefix; empty if
+// there is none.
 static std::string meant(std::string word, const std::vector<std::string>& names) {
-  // No name is longer, and the distance takes quadratic time.
+  // Names are shorter than this, and computing the distance takes quadratic time.
   word.resize(std::min<std::size_t>(word.size(), 64));
   const std::string near = nearest(word, names);
   if (!near.empty()) return near;

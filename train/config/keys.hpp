@@ -1,5 +1,5 @@
-// The table that defines every key of a config, and the functions that build its rows; the rules
-// between keys, and suggestions for misspelt ones.
+// The table that defines every key of a config, the functions that build its rows, the rules
+// between keys, and suggestions for misspelt keys.
 #pragma once
 
 #include <algorithm>
@@ -36,12 +36,13 @@ struct ConfigKey : Key<Config> {
   /// The model kinds, optimizers, schedules or hooks ("parts") that use the key; empty: all.
   std::vector<std::string> users = {};
 
-  /// Whether a part named in `chosen`, the value of choosing_key(), uses the key.
+  /// Whether the chosen part uses the key. `chosen` is the value of choosing_key(), such as "adamw"
+  /// for optim.name, or several hooks.
   bool read_by(const std::string& chosen) const;
   std::string name() const { return section + "." + spec.name; }
 };
 
-/// All keys except those of tasks, in the order in which they are printed.
+/// All keys except the keys of tasks, in the order in which they are printed.
 const std::vector<ConfigKey>& config_keys();
 
 /// The sections, in the order in which they are printed.
@@ -53,10 +54,10 @@ const ConfigKey* find_config_key(std::string_view section, std::string_view name
 /// The key that chooses among the parts of a section: "kind", "hooks" in [log], or "name".
 const char* choosing_key(std::string_view section);
 
-/// Whether this program has all parts named in `chosen`, the value of choosing_key().
+/// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
 bool is_known(std::string_view section, const std::string& chosen);
 
-/// Whether a part that the config chose uses the key.
+/// Whether a part that the config chooses uses the key.
 bool is_read(const ConfigKey& key, const Config& config);
 
 /// The keys of optim.groups, an array of tables in the config.
@@ -67,9 +68,9 @@ const std::vector<GroupKey>& group_keys();
 using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
-/// Adds a part to the table of keys: its name to the choices of choosing_key(), and its own keys,
-/// which `own` stores. Throws ConfigError when the name or a key is taken or has a wrong form, or
-/// when `keys` names a key that no other part has.
+/// Adds a part to the table of keys. Its name becomes a choice of choosing_key(), and its own keys
+/// become rows; own(config) stores their values. Throws ConfigError when the name or a key is taken
+/// or has a wrong form, or when `keys` names a key that no other part has.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.
@@ -78,7 +79,8 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// Called for a rule between keys that a config breaks; the text is about the first of its keys.
+/// Called for each rule between keys that a config breaks. `keys` are the keys of the rule; the
+/// text is about the first one.
 using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
 void check_rules(const Config& config, const Report& report);
 
@@ -100,8 +102,8 @@ std::string suggest(const std::string& name);
 
 using Keys = std::vector<ConfigKey>;
 
-// The rows of [model], [train], [optim], [schedule] and [expect], in the order in which they are
-// printed, and those of [log], [run] and [mpi].
+// The rows of [model], [train], [optim], [schedule] and [expect], and of [log], [run] and [mpi]
+// together, in the order in which they are printed.
 Keys model_keys();
 Keys train_keys();
 Keys optim_keys();
@@ -155,8 +157,8 @@ void assign(Field& field, const OptionValue& value) {
   }
 }
 
-// Makes a key whose value is in the field that `place` returns. The default is the value in a new
-// Owner; a std::optional has none.
+// Makes a key whose value is in the field that `place` returns. Its default is the value of the
+// field in a new Owner; a std::optional field has no default.
 template <class Owner, class Place>
 Key<Owner> key_at(const Place& place, const char* name, const char* help, Limits limits) {
   Owner fresh;
@@ -169,7 +171,7 @@ Key<Owner> key_at(const Place& place, const char* name, const char* help, Limits
           [place](Owner& owner, const OptionValue& value) { assign(place(owner), value); }};
 }
 
-// Makes the rows of a section, whose values are members of what `part` returns.
+// Makes the rows of a section. Their values are members of the struct that `part` returns.
 template <class Part>
 struct SectionKeys {
   const char* section;

@@ -1,4 +1,4 @@
-// The rows of [model].
+// The rows of [model] in the table of keys.
 #include <algorithm>
 #include <string_view>
 
@@ -63,14 +63,15 @@ static Keys layer_keys() {
   return {
       preset_key(),
       key("kind", &M::kind, {"encoder", "encoder_decoder", "mlp", "window_mlp"},
-          "The model. encoder_decoder writes its output token by token. Baselines without "
-          "attention: mlp reads each token alone, window_mlp a window of tokens."),
+          "Kind of model. encoder: one output per token or per sequence; encoder_decoder: "
+          "generates its output token by token. Two baselines have no attention: mlp reads each "
+          "token alone, window_mlp a window of tokens."),
       key("width", &M::width, size, "Features per token."),
       key("heads", &M::heads, between(1, 1024),
           "Attention heads; must divide width unless head_dim is set."),
       key("head_dim", &M::head_dim, size_or_zero, "Features per head; 0: width / heads."),
       key("layers", &M::layers, between(0, 1024),
-          "Number of layers; a decoder has as many as its encoder."),
+          "Number of layers of the encoder; a decoder has the same number."),
       key("feedforward", &M::feedforward, between(0, 1048576),
           "Hidden features of the MLP; 0: 4 * width."),
       key("dropout", &M::dropout, kFraction,
@@ -102,7 +103,8 @@ static Keys input_keys() {
           {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
            "relative_bias"},
           "Position encoding. Added to the tokens: learned, learned_2d (row and column of an image "
-          "patch), sinusoidal, relative_index (i/n and (-1)^i). Applied in attention: rotary, "
+          "patch), sinusoidal, relative_index (two features of token i of n: i/n and (-1)^i). "
+          "Applied in attention: rotary, "
           "alibi, relative_bias (learned, by distance and head)."),
       key("max_distance", &M::max_distance, between(1, 65535),
           "For relative_bias: distances beyond this share one bias."),
@@ -125,13 +127,13 @@ static Keys input_keys() {
       key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,
-          "Output projection of attention; without it heads * head_dim must equal width."),
+          "Adds an output projection to attention; without it heads * head_dim must equal width."),
       key("init", &M::init,
           {"default", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
            "trunc_normal", "orthogonal"},
           "Initial weights of linear layers and attention projections. default: as in PyTorch's "
-          "modules. Other values are the functions of torch.nn.init, with biases at 0: "
-          "kaiming_uniform, kaiming_normal have the gain of ReLU; trunc_normal is cut at two "
+          "modules. Other values: the function of torch.nn.init with this name; biases are 0. "
+          "kaiming_uniform, kaiming_normal use the gain of ReLU; trunc_normal is cut at two "
           "standard deviations."),
       key("init_std", &M::init_std, between(above(0), 100),
           "For trunc_normal: standard deviation before the cut."),
@@ -139,8 +141,8 @@ static Keys input_keys() {
           "Divides the initial weights of projections that end a sublayer by sqrt(sublayers), as "
           "GPT-2 does."),
       key("init_from", &M::init_from,
-          "Initial weights: a file (safetensors, npz or a checkpoint), or constructed:NAME for "
-          "those of an encoder that `xgrad construct` lists; empty: random weights."),
+          "Initial weights: a file (safetensors, npz or a checkpoint), or constructed:NAME for an "
+          "encoder from the list that `xgrad construct` prints; empty: random weights."),
       key("init_strict", &M::init_strict,
           "Requires init_from to hold exactly the weights of the model. false: loads those that "
           "fit, and the run lists the rest when it starts."),
@@ -174,8 +176,8 @@ static Keys attention_keys() {
   };
 }
 
-// Keys of every kind of model. Other keys belong to the built-in kinds, and to those added kinds
-// that list them in PartEntry::keys.
+// Keys that every kind of model has. All other keys belong to the built-in kinds. A kind that a
+// program adds has the ones in its PartEntry::keys.
 constexpr std::string_view kForAll[] = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 Keys model_keys() {

@@ -27,7 +27,7 @@ struct Line {
   std::string literal;  // empty if not given
 };
 
-// Adds a task's options in the order of its table, then those that this program does not know.
+// Adds a task's options in the order of its table, then options that this program does not know.
 void add_task_options(const Config& config, std::vector<Line>& lines) {
   const auto entry = std::ranges::find(tasks(), config.task, &TaskEntry::name);
   Options rest = config.task_options;
@@ -159,7 +159,7 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// If only some parts read a key, setting it requires that the choosing key names one of them.
+// If only some parts read a key, a config that sets it must choose one of these parts.
 Json needs_user(const ConfigKey& key) {
   const char* chooser = detail::choosing_key(key.section);
   Json user{{"enum", key.users}};
@@ -237,7 +237,7 @@ std::vector<ConfigDifference> differences(const Config& a, const Config& b) {
   for (const Line& line : lines_of(a, false)) {
     found.push_back({line.section + "." + line.key, line.literal, ""});
   }
-  for (const Line& line : lines_of(b, false)) {  // and keys that only b's task or optimizer has
+  for (const Line& line : lines_of(b, false)) {  // then the keys that only b has
     const std::string key = line.section + "." + line.key;
     auto place = std::ranges::find(found, key, &ConfigDifference::key);
     if (place == found.end()) place = found.insert(place, {key, "", ""});

@@ -1,4 +1,4 @@
-// The rows of all sections but [model].
+// The rows of all sections but [model] in the table of keys.
 #include <xgrad/train/config/keys.hpp>
 
 #include <xgrad/optim/optimizers.hpp>
@@ -27,8 +27,8 @@ static ConfigKey class_weights_key() {
       "class_weights",
       Numbers(),
       "Weight of each class in the loss, in the order of the classes; the loss is the weighted "
-      "mean over the targets. balanced: training targets / (classes * training targets of the "
-      "class). []: all 1. The reported loss has no weights.",
+      "mean over the targets. balanced: the number of training targets / (the number of classes * "
+      "the number of training targets of the class). []: all 1. The reported loss is unweighted.",
       0,
       std::numeric_limits<double>::infinity(),
       {kBalanced}};
@@ -84,13 +84,13 @@ static Keys run_keys() {
       key("seed", &T::seed, kNotNegative,
           "Seed of all randomness: data, initial weights, order of examples, dropout."),
       key("ema", &T::ema, kFraction,
-          "Decay of an exponential moving average of the weights, which is then evaluated; 0: "
-          "none."),
+          "Decay of an exponential moving average (EMA) of the weights; evaluations use the "
+          "average; 0: none."),
       key("swa_start", &T::swa_start, kCount,
-          "Step after which stochastic weight averaging (SWA) begins: an equal average of the "
-          "weights, which is then evaluated; 0: none."),
+          "Step after which stochastic weight averaging (SWA) begins: evaluations use the mean of "
+          "the weights since then; 0: none."),
       key("swa_every", &T::swa_every, between(1, kMany),
-          "For train.swa_start: steps between the weights that are averaged."),
+          "For train.swa_start: number of steps between two weights that are averaged."),
       key("patience", &T::patience, kCount,
           "Ends the run after this many evaluations in a row without a better train.best_metric; "
           "0: off."),
@@ -99,7 +99,7 @@ static Keys run_keys() {
           "rollback: return to the last save and continue with the next batches."),
       key("spike", &T::spike, kNotNegative,
           "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
-          "limit. A loss or gradient that is NaN or infinite is always one."),
+          "limit. A NaN or infinite loss or gradient is always a spike."),
       key("dead_gradients_every", &T::dead_gradients_every, kCount,
           "Steps between checks for dead gradients; the first check follows step 1. A check ends "
           "the run if the gradient of a parameter was missing, or 0 in all elements, in every step "
@@ -117,7 +117,8 @@ static Keys run_keys() {
       key("save_every", &T::save_every, kCount,
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every."),
       key("keep", &T::keep, between(1, 1048576),
-          "Number of newest checkpoints to keep besides the best, at least 2."),
+          "Number of newest checkpoints to keep besides the best. At least 2 are kept, even if "
+          "this is 1."),
       key("keep_best", &T::keep_best,
           "Uses the weights of the best validation, not those of the last step: they are scored on "
           "the test split, and commands load them unless --last is given."),
@@ -182,8 +183,8 @@ const std::vector<GroupKey>& group_keys() {
           "Pattern of parameter names: * matches any text, ? one character, dots too."),
       key("lr_scale", &G::lr_scale, kNotNegative, "Multiplies the learning rate."),
       key("weight_decay", &G::weight_decay, kNotNegative,
-          "Weight decay of these parameters, biases and norms too; not set: as optim.weight_decay "
-          "says."),
+          "Weight decay of these parameters, biases and norms too; not set: optim.weight_decay "
+          "applies as usual."),
       key("freeze", &G::freeze, Limits(), "Keeps these parameters unchanged."),
   };
   return keys;
@@ -197,7 +198,7 @@ Keys schedule_keys() {
       key("warmup", &S::warmup, kCount,
           "Steps of warm-up, in which the learning rate rises to optim.lr."),
       key("final", &S::final, kShare,
-          "Final learning rate, for plateau the lowest, as a fraction of optim.lr."),
+          "Final learning rate as a fraction of optim.lr; for plateau, the lowest."),
       key("power", &S::power, kPositive, "For polynomial: the exponent."),
       key("every", &S::every, kCount, "For step: number of steps between drops; required."),
       key("gamma", &S::gamma, between(above(0), below(1)),
@@ -222,12 +223,13 @@ Keys execution_keys() {
       log("digests", &C::log_digests,
           "Also writes digests.jsonl, a digest of every tensor of every step, for `xgrad diff`."),
       log("hooks", &C::log_hooks,
-          "Names of hooks to run, separated by commas; a program can add hooks."),
+          "Names of hooks to run, separated by commas. A program that embeds xgrad defines them "
+          "with add_hook()."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
       mpi("timeout", &C::mpi_timeout, kAtLeastOne,
           "For several processes: ends the run if one of them does not answer for this many "
-          "seconds, because it or its machine is stopped."),
+          "seconds, for example because its machine has failed."),
   };
   for (ConfigKey& key : keys) key.execution = true;
   return keys;
@@ -243,16 +245,16 @@ Keys expect_keys() {
       key("below_ceiling", &E::below_ceiling, kShare,
           "Maximum gap between the accuracy and the best possible; for tasks where that is known."),
       key("above_baseline", &E::above_baseline, between(-1, 1),
-          "Minimum lead of the accuracy over that of the best baseline, a rule fitted by counting; "
-          "see the report of a run."),
+          "Minimum difference between the accuracy and that of the best baseline. Baselines are "
+          "simple rules fitted by counting; the report of a run lists them."),
       key("at_token_ceiling", &E::at_token_ceiling, kShare,
-          "Maximum difference, up or down, between the accuracy and the best that each token alone "
-          "allows; for tasks where that is known."),
+          "Maximum absolute difference between the accuracy and the best possible accuracy of a "
+          "model that reads each token alone; for tasks where that is known."),
       key("above_floor", &E::above_floor, kNotNegative,
           "Maximum of (loss - lowest possible loss) / lowest possible loss; for tasks where that "
           "is known."),
       key("exact_match", &E::exact_match, kShare,
-          "Minimum fraction of test examples with every target right."),
+          "Minimum fraction of test examples with every target predicted correctly."),
       key("bits_per_character", &E::bits_per_character, kNotNegative,
           "Maximum bits per character on the test split, for language models of characters. The "
           "end of a text counts as a character."),
@@ -264,7 +266,8 @@ Keys expect_keys() {
       key("parameters", &E::parameters, between(1, kMany),
           "Exact number of scalars in all parameters."),
       key("within_steps", &E::within_steps, between(1, kMany),
-          "Step by which a validation must meet all claims about metrics."),
+          "Step by which an evaluation on the validation split must meet all claims about "
+          "metrics."),
       key("seconds", &E::seconds, kPositive,
           "Maximum seconds of training, with its evaluations and saves; only `xgrad check` judges "
           "it."),

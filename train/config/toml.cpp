@@ -5,7 +5,8 @@
 #include <string_view>
 #include <utility>
 
-// toml++ asserts only what it also reports as an error, and an assertion would end the process.
+// Switches off the assertions of toml++: they would end the process, and it reports the same faults
+// as errors.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
@@ -19,12 +20,12 @@ namespace xgrad::detail {
 
 constexpr unsigned kMaxDepth = 32;
 
-// Finds what the parser must not see: deep nesting, which is freed by recursion; characters beyond
-// ASCII outside of strings and comments, which it accepts but TOML forbids; and multi-line strings,
-// without which every line can be scanned by itself.
+// Finds text that must not reach the parser. Deep nesting: the parser frees it by recursion.
+// Characters beyond ASCII outside of strings and comments: the parser accepts them, but TOML
+// forbids them. Multi-line strings: without them, each line can be scanned on its own.
 static std::optional<Problem> problem_before_parsing(std::string_view text) {
   unsigned line = 1, column = 0, depth = 0;
-  char quote = 0;  // ends the string that c is in; of a comment, the end of the line
+  char quote = 0;  // the character that ends the string or comment at c; 0: neither
   bool after_backslash = false;
   for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size(); ++at) {
     const char c = text[at];

@@ -21,9 +21,9 @@ inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 struct Place {
   unsigned line = 1;
   unsigned column = 1;
-  std::optional<std::string> override = {};  ///< if set, contains the place; `line` is its index
+  std::optional<std::string> override = {};  ///< the override with the place; `line` is its index
 
-  /// The order of messages: those about overrides come last.
+  /// The order of messages: messages about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
 };
 

@@ -82,13 +82,13 @@ class GradientFlow {
   /// The largest magnitude in the gradient of a parameter or of an op's output; 0 if none arrived.
   double gradient_of(const Variable<T>& x) const;
 
-  /// For a parameter whose gradient is missing or 0 after backward, says at which op it ends.
-  /// Names, in this order of preference, the last op
+  /// For a parameter whose gradient is missing or 0 after backward, says at which op the gradient
+  /// ends. This is the first of these ops that exists:
   ///
-  /// - whose output has a gradient other than 0 and which passes none on towards the parameter,
-  /// - that reads the parameter, or what was computed from it, without a gradient, as after
-  ///   detach() or under NoGrad, and has an effect on the loss,
-  /// - whose output depends on the parameter and has no effect on the loss.
+  /// - the last op that received a gradient other than 0 and passed none on towards the parameter;
+  /// - the last op that affects the loss, but reads the parameter, or a value computed from it,
+  ///   without a gradient, as after detach() or under NoGrad;
+  /// - the last op that depends on the parameter; it does not affect the loss.
   std::string end_of(const Parameter<T>& parameter) const;
 
  private:
@@ -122,8 +122,9 @@ class GradientFlow {
 };
 
 /// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
-/// the last call of take(). Parameters that require no gradient do not count. A step reads only the
-/// parameters that have had no gradient since then, and stops at the first element that is not 0.
+/// the last call of take(). Parameters that require no gradient do not count. To be fast, observe()
+/// reads only parameters that have been dead since then, and each only up to its first element that
+/// is not 0.
 template <class T>
 class DeadGradients {
  public:
@@ -143,11 +144,11 @@ class DeadGradients {
   }
   /// A character for each parameter: 1 if it had a gradient that is not 0 since the last take().
   const std::string& alive() const { return alive_; }
-  /// Adds what other processes have observed, as their alive().
+  /// Adds the observations of another process: `alive` is its alive().
   void join(const std::string& alive) {
     for (std::size_t i = 0; i < alive_.size(); ++i) alive_[i] |= alive[i];
   }
-  /// Returns the dead parameters, in the order of their creation, and starts again.
+  /// Returns the dead parameters, in the order of their creation, and starts a new interval.
   std::vector<const Parameter<T>*> take() {
     std::vector<const Parameter<T>*> dead;
     auto alive = alive_.begin();
@@ -177,7 +178,8 @@ struct ReplayRow {
 
   /// Whether a value is NaN or infinite, or the difference exceeds kBand.
   bool leaves_band() const { return !finite || !reference_finite || !(difference <= kBand); }
-  /// Far above the accumulated rounding errors of a step in float.
+  /// The largest difference that counts as rounding; far above the rounding errors of a step in
+  /// float.
   static constexpr double kBand = 1e-3;
 };
 

@@ -74,15 +74,15 @@ Json shape_of(const TaskShape& shape) {
           {"value_deviation", shape.value_deviation}};
 }
 
-// Means and standard deviations by which the task scales the numbers of its inputs; null if it does
-// not.
+// Means and standard deviations with which the task scales the numbers of its inputs; null if it
+// does not scale them.
 Json scale_of(const Task& task) {
   const Json learned = Json::parse(task.vocabulary_and_scales(), nullptr, false);
   if (!learned.is_object() || !learned.contains("mean")) return nullptr;
   return {{"mean", learned["mean"]}, {"deviation", learned["deviation"]}};
 }
 
-// How text becomes tokens, if the task has a key for it.
+// The value of task.tokens, which says how text becomes tokens; empty if the task has no such key.
 std::string tokens_of(const Config& config) {
   return config.task_options.contains("tokens") ? get_string(config.task_options, "tokens") : "";
 }
@@ -99,7 +99,8 @@ Json to_json(const Example& example) {
   return json;
 }
 
-// The first examples of the test split, as many as fit in `room` bytes; none without its files.
+// The first examples of the test split, as many as fit in `room` bytes; none if its files are
+// missing.
 Json examples_of(const Task& task, std::size_t room) try {
   const auto test = task.dataset(Split::test);
   Json examples = Json::array();
@@ -115,7 +116,8 @@ Json examples_of(const Task& task, std::size_t room) try {
   return Json::array();
 }
 
-// Rows [step, value] of the accuracy on the validation split, of R² or the loss if it has none.
+// Rows [step, value] of the accuracy on the validation split; of R² or the loss if there is no
+// accuracy.
 Json curve_of(const std::string& directory) {
   if (directory.empty()) return nullptr;
   const RunHistory run = read_run(directory);
@@ -136,7 +138,7 @@ Json curve_of(const std::string& directory) {
   return {{"metric", metric}, {"points", some}};
 }
 
-// JSON that is also safe inside of an element of HTML.
+// JSON that is also safe inside an HTML element.
 std::string to_text(const Json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {

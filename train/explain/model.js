@@ -1,8 +1,8 @@
-// The whole model: from an input to its logits, for one example at a time.
+// The whole model: computes logits from an input, for one example at a time.
 //
-// Functions have the names of the C++ sources in layers/ and do the same, with the same weights.
-// Weights are float32; sums are in JavaScript's numbers, which are doubles. A matrix has a row for
-// each token, a column for each feature, and its numbers row by row in `data`.
+// Functions have the names of the C++ sources in layers/ and compute the same, with the same
+// weights. Weights are float32; sums are JavaScript numbers, which are doubles. A matrix has a row
+// for each token and a column for each feature; `data` holds its numbers row by row.
 //
 // g is the state of one forward pass: g.config (the keys of [model]), g.shape (of the task),
 // g.weights (by name), and g.take(name, x). The pass gives every activation x to g.take() and
@@ -35,7 +35,7 @@ const stack = (...parts) => {
 
 // ---- layers -----------------------------------------------------------------------------------
 
-// The sum of x[i + k] y[j + k] over k below `count`.
+// The sum of x[i + k] y[j + k] over k = 0 ... count - 1.
 function dot(x, i, y, j, count) {
   let sum = 0;
   for (let k = 0; k < count; ++k) sum += x[i + k] * y[j + k];
@@ -98,7 +98,7 @@ function norm(g, x, path) {
 
 // ---- positions --------------------------------------------------------------------------------
 
-// Adds to each token a vector for its place.
+// Adds to each token the vector of its place.
 function withPositions(g, x, path, kind) {
   const table = g.weights[`${path}.weight`];
   if (kind === "learned") return each(x, (value, d, n) => value + table.data[(g.first + n) * x.cols + d]);
@@ -138,7 +138,7 @@ function alibiSlopes(heads) {
   return slopes;
 }
 
-// What is added to the score of query n and key m.
+// The bias that is added to the score of query n and key m.
 function positionBias(g, path) {
   const { positions, heads, max_distance: most } = g.config;
   if (positions === "alibi") {
@@ -152,7 +152,7 @@ function positionBias(g, path) {
 
 // ---- attention --------------------------------------------------------------------------------
 
-// How well query n and key m fit, for the features of one head.
+// The score of query n and key m, from the features of one head.
 const SCORES = {
   dot: (q, k) => dot(q, 0, k, 0, q.length),
   cosine: (q, k) => {
@@ -167,7 +167,7 @@ function scoreFactor({ score, scale, temperature }, size) {
   return (scale > 0 ? scale : usual) / (score === "cosine" ? size : 1) / temperature;
 }
 
-// The weights of the keys that a query sees, from their scores.
+// Computes the weights of the keys that a query sees from their scores.
 const WEIGHTS = {
   softmax: (scores) => {
     const largest = Math.max(...scores), powers = scores.map((s) => Math.exp(s - largest));
@@ -215,7 +215,7 @@ function keysAndValues(g, x, path, self) {
   return all;
 }
 
-// Multi-head attention. Scores and weights have the rows of head 0, then those of head 1, ...
+// Multi-head attention. Scores and weights have the rows of head 0, then the rows of head 1, ...
 function attention(g, query, memory, path, { self = true, causal = false } = {}) {
   const { heads, score, log_scale, attention_activation, attention_mean } = g.config;
   const size = headSize(g.config), inner = heads * size;
@@ -264,7 +264,7 @@ function residual(g, x, path, number, f) {
   return order === "post" ? norm(g, y, at) : y;
 }
 
-// The blocks of an encoder, or with a memory of a decoder.
+// The blocks of an encoder; with a memory, of a decoder.
 function blocks(g, x, path, memory) {
   for (let i = 0; i < g.config.layers; ++i) {
     const at = `${path}.layers.${i}`, causal = Boolean(memory) || g.config.mask === "causal";
@@ -349,7 +349,8 @@ function windowMlp(g, x) {
   return x;
 }
 
-// The edges of a graph, each token with itself, and a class token that sees all and is not seen.
+// The pairs of tokens that may look at each other: edges of the graph, and each token with itself.
+// A class token looks at all tokens; none looks at it.
 function neighbours(edges, first) {
   const pairs = new Set(edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   return (n, m) => n < first || n === m || pairs.has(`${n - first} ${m - first}`);

@@ -1,5 +1,5 @@
 
-// ==== The page around the model: what it shows, and what a reader does. ====
+// ==== The page around the model: its contents, and its reactions to the reader. ====
 
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
@@ -67,7 +67,7 @@ function run(input, change = (_, x) => x) {
   return { input, outputs, logits, seen };
 }
 
-// Puts the row `place` of an activation of the second input into the first.
+// Copies the row `place` of an activation from the second input to the first.
 function patchedBy(site, place, amount, from) {
   return (path, x) => path !== site ? x :
     each(x, (value, d, n) => n === place ? value + amount * (from[site].data[n * x.cols + d] - value) : value);
@@ -94,7 +94,8 @@ function inputNames(input) {
   return Array.from({ length: count }, (_, n) => String(n));
 }
 
-// What stands at the rows and columns of a map: names, the side that they are of, and the place of the first.
+// The names at the rows and columns of a map, with the side ("in" or "out") that they are on, and
+// the place of the first name.
 function sidesOf(path, pass) {
   const read = { names: [...Array(classToken()).fill("[class]"), ...inputNames(pass.input)], side: "in", first: classToken() };
   if (!path.startsWith("decoder.")) return [read, read];
@@ -106,17 +107,19 @@ function sidesOf(path, pass) {
 const mapsOf = (pass) => Object.keys(pass.seen).filter((path) => path.endsWith(".weights")).map((path) => path.slice(0, -".weights".length));
 const titleOf = (path) => {
   const [part, , layer, module] = path.split(".");
-  return `${generated ? part[0].toUpperCase() + part.slice(1) + ", layer" : "Layer"} ${layer}${module === "multihead_attn" ? ", of the input" : ""}`;
+  return `${generated ? part[0].toUpperCase() + part.slice(1) + ", layer" : "Layer"} ${layer}${module === "multihead_attn" ? ", cross-attention" : ""}`;
 };
 
-// The weights (N, M) of one head, and the largest of them, or 0.1: it has the full colour.
+// The weights (N, M) of one head. `most` is the weight with the full colour: the largest one, at
+// least 0.1.
 function mapOf(pass, path, number) {
   const all = pass.seen[`${path}.weights`], rows = all.rows / config.heads;
   const data = all.data.subarray(number * rows * all.cols, (number + 1) * rows * all.cols);
   return { rows, cols: all.cols, data, most: data.reduce((most, p) => Math.max(most, p), 0.1) };
 }
 
-// The head whose tokens look at few others, and not all at the same; of a decoder, at the input.
+// The head to show first: its tokens look at few others, and not all at the same ones. For a
+// decoder, only cross-attention counts.
 function clearestHead(pass) {
   let best = null;
   for (const path of mapsOf(pass).filter((path) => !generated || path.includes("multihead_attn"))) {
@@ -149,7 +152,8 @@ function paint(canvas, rows, cols, alpha, colour = () => heat) {
   canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 
-// The vectors of an input, a column for each; turned, a row for each. The largest numbers do not make the others pale.
+// Draws the vectors of an input, one column each, or one row each if `turned`. A few very large
+// numbers do not make the others pale.
 function paintFrames(canvas, { features }, turned = false) {
   const width = shape.features, count = features.length / width;
   const sizes = features.map(Math.abs).sort(), most = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
@@ -168,7 +172,8 @@ function markFrame() {
 
 const across = () => shape.width / config.patch;
 
-// Where the patch under the pointer looks, as a picture; without one, what is looked at on average.
+// The weights of the patch under the pointer, as a picture. If the pointer is on no patch, the
+// average over all patches.
 function lookedAt(map) {
   const first = classToken(), picked = state.token && state.token.n + first;
   return Float64Array.from({ length: map.cols - first }, (_, m) => {
@@ -216,9 +221,9 @@ function drawHeads() {
     button.classList.toggle("looked", looked);
   }
   $("attention-hint").textContent = (image
-    ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where that one looks. "
-    : "In a map, the token of a row looks at the tokens of the columns; the largest weight of each map has the full colour. Point at a token to see where it looks and who looks at it. ") +
-    "Press a head to silence it, again to restore it.";
+    ? "Each picture shows which patches a head looks at; point at a patch of the large picture to see where this patch looks. "
+    : "A map shows attention weights: the token of a row looks at (attends to) the tokens of the columns. The largest weight of each map has the full colour. Point at a token to see where it looks and which tokens look at it. ") +
+    "Click a head to silence it, which sets its outputs to 0; click it again to restore it.";
 }
 
 function headButton(path, number) {
@@ -248,7 +253,7 @@ function drawFocus() {
   const title = h("h3", {}, `${titleOf(path)}, head ${number}`);
   if (image && !path.startsWith("decoder.")) {
     $("focus").replaceChildren(title, h("div", {}, overlay(pass, map)), h("p", { class: "soft" }, state.token ? "Where this patch looks." :
-      "Which patches are looked at, on average. Point at a patch, or choose one with the arrow keys, to see where it looks."));
+      "The average over all patches. Point at a patch, or choose one with the arrow keys, to see where it looks."));
     return;
   }
   const [rows, cols] = sidesOf(path, pass);
@@ -304,7 +309,7 @@ function namedMap(map, rows, cols) {
     for (let n = 0; n < map.rows; ++n) if (isPicked(rows, n)) parts.push(svg("rect", { class: "here", fill: "none", x: left, y: top + n * size, width: map.cols * size, height: size }));
     for (let m = 0; m < map.cols; ++m) if (isPicked(cols, m)) parts.push(svg("rect", { class: "here", fill: "none", "stroke-dasharray": "3 3", x: left + m * size, y: top, width: size, height: map.rows * size }));
   }
-  const width = left + map.cols * size + 2, title = svg("title", {}, "Weights of this head: rows look, columns are looked at");
+  const width = left + map.cols * size + 2, title = svg("title", {}, "Weights of this head: the token of a row looks at the tokens of the columns");
   return svg("svg", { viewBox: `0 0 ${width} ${top + map.rows * size + 2}`, role: "img", onpointerleave: () => point(null), onpointermove: (event) => {
     const box = event.currentTarget.getBoundingClientRect(), scale = width / box.width;
     const m = Math.floor(((event.clientX - box.left) * scale - left) / size), n = Math.floor(((event.clientY - box.top) * scale - top) / size);
@@ -335,7 +340,7 @@ function lines(map, rows, cols) {
   nameAll(rows, map.rows, left - 6, "end", 0);
   nameAll(cols, map.cols, right + 6, "start", right);
   parts.push(svg("text", { x: left - 6, y: 12, "text-anchor": "end" }, "looks"), svg("text", { x: right + 6, y: 12 }, "is looked at"));
-  return svg("svg", { viewBox: `0 0 390 ${height}`, role: "img", "aria-label": "The same weights as lines from the tokens that look to those that are looked at" }, parts);
+  return svg("svg", { viewBox: `0 0 390 ${height}`, role: "img", "aria-label": "The same weights as lines, from each token to the tokens that it looks at" }, parts);
 }
 
 // The picture with the weights of a head on its patches.
@@ -358,7 +363,8 @@ function overlay(pass, map) {
   return pointedAt(canvas, () => wide, () => values.length, () => $("focus").querySelector("canvas").focus());
 }
 
-// Lets the pointer and the arrow keys choose one of `count()` tokens of the input, which stand in lines of `wide()`.
+// Lets the pointer and the arrow keys choose one of `count()` tokens of the input, which are laid
+// out in lines of `wide()` tokens.
 function pointedAt(canvas, wide, count, moved = () => {}) {
   const move = (n) => point(n == null ? null : { side: "in", n });
   canvas.addEventListener("pointermove", (event) => {
@@ -379,7 +385,7 @@ function pointedAt(canvas, wide, count, moved = () => {}) {
 
 // ---- keys -------------------------------------------------------------------------------------------
 
-// The buttons of a group are one stop of the tabulator; the arrow keys move between them.
+// The tab key stops once at a group of buttons; the arrow keys move between them.
 function oneStop(container) {
   for (const [i, button] of container.querySelectorAll("button").entries()) button.tabIndex = i ? -1 : 0;
 }
@@ -409,7 +415,7 @@ function tokenButton(side, n, parts, title, extra = "") {
 function answerToken(n, from, pass, target) {
   const p = probabilities(row(pass.logits, n)), answer = generated ? pass.outputs[n] : largest(p), text = className(answer);
   const wrong = target != null && target !== kIgnore && target !== answer;
-  const title = `${from == null ? "" : `${from}: `}${text}, ${percent(p[answer])}${wrong ? `; right is ${className(target)}` : ""}`;
+  const title = `${from == null ? "" : `${from}: `}${text}, ${percent(p[answer])}${wrong ? `; correct is ${className(target)}` : ""}`;
   return tokenButton(generated ? "out" : "in", n, [
     from == null ? null : h("span", { class: "from" }, from),
     target === kIgnore ? h("span", { class: "from" }, "·") :
@@ -421,7 +427,7 @@ function answerToken(n, from, pass, target) {
 function bars(logits, targets, values) {
   if (shape.target === "numbers") {
     return h("p", { class: "number" }, Array.from(logits, numberText).join("  "),
-      values ? h("span", { class: "soft" }, ` right is ${values.map((x, k) => x == null ? "." : numberText(x, k)).join("  ")}`) : null);
+      values ? h("span", { class: "soft" }, ` correct: ${values.map((x, k) => x == null ? "." : numberText(x, k)).join("  ")}`) : null);
   }
   const binary = shape.target === "binary", p = binary ? Array.from(logits, (x) => 1 / (1 + Math.exp(-x))) : probabilities(logits);
   const order = [...p.keys()].sort((a, b) => p[b] - p[a]).slice(0, binary ? 12 : 6), best = largest(p);
@@ -479,14 +485,14 @@ function drawChanges() {
     const [path, number] = key.split(" ");
     return h("button", { class: "chip", onclick: () => (state.silenced.delete(key), update()) }, `${titleOf(path)}, head ${number} silenced ✕`);
   });
-  if (state.patch) chips.push(h("button", { class: "chip", onclick: () => (state.patch = null, update()) }, `${siteName(state.patch.site)} patched at ${state.patch.place} ✕`));
+  if (state.patch) chips.push(h("button", { class: "chip", onclick: () => (state.patch = null, update()) }, `${siteName(state.patch.site)} patched at place ${state.patch.place} ✕`));
   $("changes").replaceChildren(...chips);
   for (const cell of cells.flat()) cell.mark();
 }
 
 // ---- all test examples, in the background -----------------------------------------------------------
 
-let turn = 0;  // counts the changes, which end what runs in the background
+let turn = 0;  // counts changes; a change ends the work in the background
 
 // Calls f(i) for i in [0, count) in short slices, until something changes, and then done().
 function inBackground(count, f, done = () => {}) {
@@ -507,7 +513,7 @@ function exampleText(i) {
   return `${i + 1}${targets && !perToken ? ` ${className(targets[0])}` : ""}${image ? "" : `, ${lengthOf(examples[i])} vectors`}`;
 }
 
-// Whether each class of an example is answered right; nothing for those without a target.
+// Whether the answer to each target of an example is right. Skips places without a target.
 function rights(example, pass) {
   if (!classes || !example.targets) return [];
   if (generated) return [example.targets.join() === pass.outputs.join()];
@@ -555,18 +561,20 @@ function drawLens() {
 
 const siteName = (site) => site.replace(/^encoder\.layers\.(\d+)\.residual_/, "layer $1, ").replace("before", "before").replace("middle", "between").replace("after", "after");
 
-// What is followed, as `xgrad patch` does: [output, class of the second answer, class of the first]; or the number that differs most.
+// The number that patching compares, as in `xgrad patch`: at an output with different answers, the
+// logit of the second answer minus the logit of the first; for numbers, the output that differs
+// most.
 function measureOf(from, to) {
   if (classes) {
     for (let n = from.logits.rows - 1; n >= 0; --n) {
       if (examples[state.example]?.targets?.[n] === kIgnore) continue;
       const a = largest(row(from.logits, n)), b = largest(row(to.logits, n));
-      if (a !== b) return { text: `Output ${n}: ${className(a)} for the first input, ${className(b)} for the second.`, of: (x) => row(x, n)[b] - row(x, n)[a] };
+      if (a !== b) return { text: `The numbers compare output ${n}: ${className(a)} for the first input, ${className(b)} for the second.`, of: (x) => row(x, n)[b] - row(x, n)[a] };
     }
     return null;
   }
   const i = largest(from.logits.data.map((x, k) => Math.abs(x - to.logits.data[k])));
-  return from.logits.data[i] === to.logits.data[i] ? null : { text: `Number ${i}: ${short(from.logits.data[i])} for the first input, ${short(to.logits.data[i])} for the second.`, of: (x) => x.data[i] };
+  return from.logits.data[i] === to.logits.data[i] ? null : { text: `The numbers compare output number ${i}: ${short(from.logits.data[i])} for the first input, ${short(to.logits.data[i])} for the second.`, of: (x) => x.data[i] };
 }
 
 let cells = [];  // of the grid, a row for each activation
@@ -596,13 +604,14 @@ function drawPatching() {
   });
 }
 
-// The cells of each site as the patches of a picture, after one for the class token.
+// The cells of each activation, laid out as the patches of the picture, after a cell for the class
+// token.
 const pictures = (cells) => h("div", { class: "pictures" }, cells.map((line) => h("table", { class: "cells small" }, h("caption", {}, siteName(line[0].site)),
   line.slice(0, classToken()).map((cell) => h("tr", {}, cell.td)),
   Array.from({ length: (line.length - classToken()) / across() }, (_, r) =>
     h("tr", {}, line.slice(classToken() + r * across(), classToken() + (r + 1) * across()).map((cell) => cell.td))))));
 
-// A cell of the grid, which keeps its patch when it is pressed, until it is pressed again.
+// A cell of the grid. A click keeps its patch for the whole page; a second click removes it.
 function patchCell(site, place) {
   const kept = () => state.patch?.site === site && state.patch.place === place;
   const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {
@@ -633,7 +642,7 @@ function drawCurve() {
   $("step").value = state.checkpoint;
   $("step").setAttribute("aria-valuetext", text);
   const points = curve?.points ?? [], steps = [...points.map(([step]) => step), ...checkpoints.map((c) => c.step)];
-  const value = (step) => {  // of the curve at a step, between its points
+  const value = (step) => {  // of the curve at a step, interpolated between its points
     const after = points.findIndex(([s]) => s >= step);
     if (after <= 0) return points[after]?.[0] === step ? points[after][1] : undefined;
     const [[s0, v0], [s1, v1]] = [points[after - 1], points[after]];
@@ -743,7 +752,7 @@ function update({ patching = true } = {}) {
   }, 120);
 }
 
-// Takes what was typed or drawn.
+// Takes an input that was typed or drawn.
 function enter(input) {
   state.input = input;
   state.example = -1;
@@ -751,7 +760,7 @@ function enter(input) {
   update();
 }
 
-// Shows the outputs of a decoder one after the other, with the row of each marked.
+// Shows the outputs of a decoder one after the other, and marks the row of each.
 function write() {
   clearInterval(writing);
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
@@ -827,7 +836,7 @@ function begin() {
   $("name").textContent = title;
   const what = `${mask === "causal" ? "causal " : ""}${kind.replace("_", "-")}`;
   $("facts").textContent = `${name === title ? what[0].toUpperCase() + what.slice(1) : `${name}: ${what}`} of ${layers} ${layers === 1 ? "layer" : "layers"}` +
-    `${attends ? `, ${heads} ${heads === 1 ? "head" : "heads"}${layers === 1 ? "" : " each"}` : ""}, width ${width}; ${count.toLocaleString("en")} weights. It computes here, in this page.`;
+    `${attends ? `, ${heads} ${heads === 1 ? "head" : "heads"}${layers === 1 ? "" : " each"}` : ""}, width ${width}; ${count.toLocaleString("en")} weights. The model runs here, in this page.`;
   $("made").textContent = `Made by xgrad ${version}. This file needs no network and sends nothing.`;
   $("source").textContent = $("code").textContent.split("// ==== Text")[0].trim();
   const options = () => examples.map((_, i) => h("option", {}, exampleText(i)));
@@ -839,7 +848,7 @@ function begin() {
   $("drawn").hidden = !image;
   $("frames").hidden = shape.input !== "vectors";
   $("other").hidden = $("other-label").hidden = image;
-  $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, commas between them` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, with spaces between them";
+  $("text-label").textContent = shape.input === "vectors" ? `Vectors of ${shape.features} numbers, separated by commas` : shape.graph ? "Tokens, then edges such as 0-1" : letters ? "Text" : "Tokens, separated by spaces";
   $("patching").hidden = generated || layers === 0 || kind !== "encoder";
   $("frames").style.setProperty("--features", shape.features);
   $("look").classList.toggle("few", heads < 3);

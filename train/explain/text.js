@@ -8,10 +8,11 @@ export const short = (x) => Number(x.toPrecision(4)).toString();
 // As plain_text() in data/text/text.cpp: lower case, without punctuation.
 const plainText = (text) => text.replace(/'/g, "").replace(/[\x00-\x7f]/g, (c) => /[a-z0-9]/i.test(c) ? c.toLowerCase() : " ");
 
-// Text to inputs and back, for the shape of a task. `tokens` is its key of that name, if it has one; inputs hold numbers scaled by `scale`.
+// Converts text to inputs and back, for the shape of a task. `tokens` is the value of task.tokens,
+// if the task has this key. Numbers in inputs are scaled by `scale`.
 export function texts({ shape, tokens, scale }) {
   const { token_names: names, class_names, features } = shape, usual = names.filter((name) => !special(name));
-  // Tokens are characters, without spaces between them.
+  // Whether tokens are characters, written without spaces between them.
   const letters = names[0] === "<unk>" && usual.length > 0 && usual.every(single);
   const pairs = tokens === "word_pairs" && !letters, plain = pairs || tokens === "plain_words" && !letters;
 
@@ -53,7 +54,7 @@ export function texts({ shape, tokens, scale }) {
 
   function vectors(words) {
     const numbers = words.map((word) => Number(word.replace(/,$/, ""))), bad = numbers.findIndex((x) => !Number.isFinite(x));
-    if (bad >= 0) throw new Error(`Number ${bad + 1} is “${words[bad]}”.`);
+    if (bad >= 0) throw new Error(`Number ${bad + 1}, “${words[bad]}”, is not a number.`);
     if (numbers.length % features) throw new Error(`There are ${numbers.length} numbers; each vector has ${features}.`);
     return limited({ features: Float32Array.from(numbers, scaled) });
   }

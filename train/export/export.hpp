@@ -18,11 +18,11 @@ using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
 KnownModel plain_encoder();
-/// Settings that to_onnx() supports, and the page of explain_html().
+/// Settings that to_onnx() and explain_html() support.
 KnownModel known_to_onnx();
 
-/// Returns the unsupported settings of a config, such as `model.norm = "post"`: known keys with
-/// other values, and unknown keys that are not at their defaults.
+/// Returns the unsupported settings of a config, such as `model.norm = "post"`: keys in `known`
+/// with a value that is not allowed, and keys not in `known` that differ from their defaults.
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known);
 
 /// Returns the model of a config with these weights as ONNX, opset 17, in float32. Its inputs and

@@ -23,12 +23,12 @@ using Tensors = std::vector<NamedTensor>;
 // How to convert models for a library.
 struct Library {
   std::string name, model;
-  KnownModel known;   // what the library's model supports
-  const char* words;  // pairs: part of a name here, then in the library; in this order
+  KnownModel known;   // settings that the library's model supports
+  const char* words;  // pairs, applied in order: part of a name here, then there
   std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
-  // For tokens: separate query, key and value, and an embedding table for one token type. Others
-  // are for images.
+  // For models of tokens: separate query, key and value, and an embedding table for one token type.
+  // If false, the library's models read images.
   bool as_bert = false;
 };
 
@@ -124,7 +124,7 @@ std::size_t hidden(const ModelConfig& model) {
 }
 
 // Settings that all three libraries support: learned positions, width divided by heads, norms with
-// a bias; and those of one library.
+// a bias. `own` adds the settings of one library.
 KnownModel supported(KnownModel own) {
   own.merge(KnownModel{{"normalization", {"layer"}}, {"positions", {"learned"}}});
   own.merge(plain_encoder());
@@ -132,8 +132,8 @@ KnownModel supported(KnownModel own) {
   return own;
 }
 
-// timm multiplies the ratio by the width again and rounds down. Half a feature more keeps a
-// rounding error from losing one.
+// timm multiplies the ratio by the width and rounds down. Half a feature more makes sure that a
+// rounding error does not lose a feature.
 std::string mlp_ratio(std::size_t hidden, std::size_t width) {
   const bool exact = std::size_t(double(width) * (double(hidden) / double(width))) == hidden;
   return fmt::format("{}{} / {}", hidden, exact ? "" : ".5", width);

@@ -20,7 +20,7 @@ namespace xgrad {
 
 namespace {
 
-// The logits of a batch, with each activation as `take` returns it for its full name.
+// The logits of a batch if each activation is replaced by the value that `take` returns for it.
 template <class T, class Take>
 Tensor<double> logits(const SequenceModel<T>& model, const Parameters<T>& parameters,
                       const Batch& batch, const Take& take) {
@@ -31,7 +31,7 @@ Tensor<double> logits(const SequenceModel<T>& model, const Parameters<T>& parame
   return cast<double>(model(BatchInput<T>(batch).input(), each.context()).value());
 }
 
-// The number that patching follows: outputs[plus] - outputs[minus].
+// The number that patching compares: outputs[plus] - outputs[minus].
 struct Measure {
   std::size_t plus = 0;
   std::optional<std::size_t> minus = {};
@@ -40,8 +40,8 @@ struct Measure {
   }
 };
 
-// Follows the last output for which the two answers differ. Skips outputs that are known to have no
-// target.
+// Compares at the last output for which the two answers differ. Skips outputs that are known to
+// have no target.
 Measure follow_classes(const Tensor<double>& from, const Tensor<double>& to, const TaskShape& shape,
                        const Example& example, Patching& patching) {
   const std::size_t classes = shape.classes;
@@ -64,7 +64,7 @@ Measure follow_classes(const Tensor<double>& from, const Tensor<double>& to, con
       "patch: the answers to both inputs are the same; choose inputs that differ in their answers");
 }
 
-// Follows the output that differs most.
+// Compares the output that differs most.
 Measure follow_number(const Tensor<double>& from, const Tensor<double>& to, const TaskShape& shape,
                       Patching& patching) {
   std::size_t most = 0;
@@ -78,7 +78,8 @@ Measure follow_number(const Tensor<double>& from, const Tensor<double>& to, cons
   return {most};
 }
 
-// x with the values of y at one position; in scores (B, H, N, M), that of the query.
+// x with the values of y at one position. In attention scores (B, H, N, M), this is the position of
+// the query.
 Tensor<double> patched(Tensor<double> x, const Tensor<double>& y, std::size_t position) {
   if (x.dimension() == 4) {
     xt::view(x, xt::all(), xt::all(), position) = xt::view(y, xt::all(), xt::all(), position);

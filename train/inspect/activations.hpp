@@ -78,24 +78,24 @@ struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
   std::string from;                ///< answer to the input `from`
   std::string to;                  ///< answer to the input `to`
-  std::string measure;             ///< what d is: "logit of 5 - logit of 3"
+  std::string measure;             ///< the number d to compare: "logit of 5 - logit of 3"
   double from_value = 0;           ///< d for the input `from`
   double to_value = 0;             ///< d for the input `to`
   std::vector<std::string> sites;  ///< names of the activations, as capture_activations() has them
-  /// (sites, positions): (d - from_value) / (to_value - from_value), where d is that of the input
-  /// `from` with this activation replaced, at this position, by that of `to`. 0: no effect; 1:
-  /// restores the whole difference.
+  /// (sites, positions): (d - from_value) / (to_value - from_value). Here d is computed from the
+  /// input `from`, after this activation was replaced, at this position, by the activation of `to`.
+  /// 0: no effect; 1: restores the whole difference.
   Tensor<double> restored;
 };
 
 /// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at a
-/// time and one position at a time; in scores, the position of the query. Leaves out an activation
-/// equal to the matching one before it, such as a repeated residual stream.
+/// time and one position at a time. In attention scores, the position is that of the query. Leaves
+/// out an activation that equals the one before it, such as a residual stream with two names.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
-/// last output with different answers; otherwise it is the output that differs most. Requires: both
-/// examples passed check_example(). Throws DataError if they differ in length, or if their answers
-/// are the same, and ConfigError if no activation matches or the task generates sequences.
+/// last output with different answers. For numbers, d is the output that differs most. Requires:
+/// both examples passed check_example(). Throws DataError if they differ in length, or if their
+/// answers are the same, and ConfigError if no activation matches or the task generates sequences.
 template <class T>
 Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                            const TaskShape& shape, const Example& from, const Example& to,

@@ -116,7 +116,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   Pass observed = pass;
   observed.context = reader.context();
   evaluate(model, observed, objective);
-  study.metrics = evaluate(model, pass, objective);  // with fused attention, as everywhere else
+  study.metrics = evaluate(model, pass, objective);  // with fused attention, unlike the study
   for (LayerStudy& layer : study.layers) {
     for (SilentHead head{layer.path, 0, layer.metrics.heads()}; head.head < head.heads;
          ++head.head) {
@@ -147,7 +147,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
 
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows) {
-  const Example tokens{.ids = example.ids};  // without edges, which have no rows
+  const Example tokens{.ids = example.ids};  // without edges, which are no tokens
   std::vector<std::string> names;
   std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
   for (std::string word; words >> word;) names.push_back(word);

@@ -52,7 +52,7 @@ struct AttentionStudy {
   std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
-/// Studies a model on a data set: two evaluations, and another for each head.
+/// Studies a model on a data set. Takes two evaluations, and one more for each head.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                const Pass& pass, const Objective& objective);
@@ -71,14 +71,14 @@ struct SilencedHeads {
   Metrics without;           ///< metrics with the outputs of all these heads set to 0
 };
 
-/// Measures a model on a data set, whole and without all of `heads` together. Throws ConfigError
-/// that names a head which the model does not have.
+/// Evaluates a model on a data set twice: whole, and without all of `heads` at once. Throws
+/// ConfigError that names a head which the model does not have.
 template <class T>
 SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& parameters,
                             const Pass& pass, const Objective& objective,
                             const std::vector<Head>& heads);
 
-/// The end of a sentence on examples that says that a decoder read their targets; "" if none did.
+/// The end of a sentence that says that the decoder reads the targets; "" unless `forced`.
 const char* outputs_read(bool forced);
 
 /// A table to print, ending with a line feed; here and below.

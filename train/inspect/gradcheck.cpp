@@ -20,9 +20,9 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kSearched = 64;  // examples among which a second length is looked for
-// Operations of the products of all probes, above which the differences are in double: about 15 s
-// in long double.
+constexpr std::size_t kSearched = 64;  // number of examples to search for a second length
+// If the matrix products of all probes need more operations than this, about 15 s in long double,
+// the differences are computed in double.
 constexpr double kMostOperations = 2e10;
 
 // The loss of one batch as a function of the parameters.
@@ -62,7 +62,7 @@ std::vector<Example> two_examples(const Dataset& data, const TaskShape& shape) {
   return examples;
 }
 
-// Operations of the products of all probes.
+// Number of operations of the matrix products of all probes.
 double operations(const GradientProblem<double>& problem, const GradcheckOptions& options) {
   const Counters counters;
   const NoGrad no_grad;
@@ -79,14 +79,14 @@ using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 constexpr std::size_t kRechecked = 8;
 constexpr std::uint64_t kMostBytes = 64 << 20;  // above the size of any certificate
-constexpr double kMargin = 100;  // allowed differences of a recheck, in tolerances of the check
+constexpr double kMargin = 100;  // tolerance of a recheck, as a multiple of the check's
 
 std::string digest_of(const Config& config) {
   return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
 }
 
-// The digest of a config without keys that check_model() does not read and that a resumed run may
-// change: its length, and how it steps and saves.
+// The digest of a config without keys that do not change the checked gradients, because a resumed
+// run may change these keys: optimizer, schedule, claims, length and saves.
 std::string digest_of_checked(Config config) {
   config.optim = {};
   config.schedule = {};
@@ -123,7 +123,7 @@ const GradientRow& worst_row(const GradientReport& report) {
   return *std::ranges::max_element(report.rows, {}, &GradientRow::relative);
 }
 
-// The worst place of some tensors, spread over the model.
+// The worst places of some tensors that are spread over the model.
 std::map<std::string, std::string> sample(const GradientReport& report) {
   const GradientRow& worst = worst_row(report);
   std::map<std::string, std::string> places{{worst.name, worst.place}};
@@ -134,7 +134,7 @@ std::map<std::string, std::string> sample(const GradientReport& report) {
   return places;
 }
 
-// Reads what to_json() wrote; of the options only what recheck() needs.
+// Reads the text of to_json(). Reads only the options that recheck() needs.
 Certificate parse_certificate(const std::string& json, const std::string& path) try {
   const Json object = Json::parse(json);
   const int format = object.at("format").get<int>();
@@ -219,7 +219,7 @@ std::string to_json(const Certificate& certificate) {
             {"tensors", Json::array()}};
   for (const GradientRow& row : check.report.rows) {
     Json object{{"name", row.name}};
-    const std::size_t i = json["tensors"].size();  // the last row, of all together, has no shape
+    const std::size_t i = json["tensors"].size();  // the last row, for all together, has no shape
     if (i < check.shapes.size()) object["shape"] = check.shapes[i];
     object["entries"] = row.probed - row.directions;
     object["directions"] = row.directions;
@@ -250,7 +250,7 @@ std::optional<Certificate> read_certificate(const Folder& run) {
 
 std::string sentence(const Certificate& certificate) {
   const GradientReport& report = certificate.check.report;
-  const std::size_t tensors = report.rows.size() - 1;  // the last row is of all together
+  const std::size_t tensors = report.rows.size() - 1;  // the last row is for all together
   if (!report.ok()) return fmt::format("the gradients of {} tensors FAILED their check", tensors);
   const GradientRow& worst = worst_row(report);
   return fmt::format(

@@ -1,4 +1,4 @@
-// Gradient check of a whole configured model, and its certificate: the check, kept as a file.
+// Gradient check of the whole model of a config, and the certificate: a file that keeps the result.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,23 @@ struct ModelCheck {
 
 /// Checks d(loss)/d(parameter) for every parameter tensor of the config's model, with the weights
 /// that train.seed and model.init_from give, on two examples of its task: the first, and the next
-/// that differs in length, so that one of them is padded. Keeps the model's dropout (the same masks
-/// in every evaluation).
+/// that differs in length, so that one of them is padded. Dropout stays on, with the same masks in
+/// every evaluation.
 ///
-/// Each tensor is probed at 32 random entries, or at all if it has no more, and along a random
-/// direction through all its entries. The differences are in long double, with a tolerance of 1e-11
-/// of the tensor's largest gradient. If that would take more than about 15 s, because the products
-/// of all probes have more than 2e10 operations, they are in double, with a tolerance of 1e-8.
+/// Probes each tensor at 32 random entries (at all entries if it has fewer), and along a random
+/// direction through all its entries. Finite differences are computed in long double, with a
+/// tolerance of 1e-11 of the tensor's largest gradient. If the matrix products of all probes need
+/// more than 2e10 operations, which would take more than about 15 s, they are computed in double,
+/// with a tolerance of 1e-8.
 ///
-/// With `places`, probes only the place given for each tensor, as a row of a report names it.
-/// Throws ConfigError, DataError, IoError.
+/// With `places`, probes each tensor only at the place that `places` gives for its name, written as
+/// in a row of a report. Throws ConfigError, DataError, IoError.
 ModelCheck check_model(Config config, const std::map<std::string, std::string>& places = {});
 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
-  std::string config;     ///< SHA-256 of the config, without keys that do not change its results
-  std::string checked;    ///< the same, also without the keys of its length and its steps
+  std::string config;     ///< SHA-256 of the config without execution keys
+  std::string checked;    ///< also without optimizer, schedule, claims, length and saves
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
   ModelCheck check;       ///< result of the check
@@ -49,16 +50,17 @@ struct Certificate {
 Certificate certify(const Config& config);
 
 std::string to_json(const Certificate& certificate);  ///< the certificate as JSON
-/// The certificate in a run's directory, as far as recheck() needs it; nothing if there is none.
-/// Throws CheckpointError if it is damaged, newer or not what the run's manifest lists; IoError.
+/// Reads the certificate in a run's directory, except members that recheck() does not need; returns
+/// nothing if there is none. Throws CheckpointError if it is damaged, newer or not what the run's
+/// manifest lists; IoError.
 std::optional<Certificate> read_certificate(const Folder& run);
 
 /// One sentence: whether the check passed, how many tensors, the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each at its worst place. Throws CheckpointError if the certificate
-/// is of another config, says that the check failed, or has other derivatives; ConfigError,
-/// DataError, IoError. Returns the number of tensors checked.
+/// Checks up to 8 tensors again, each at its worst place, and returns their number. Throws
+/// CheckpointError if the certificate is of another config or says that the check failed, or if a
+/// derivative differs from the certificate's; ConfigError, DataError, IoError.
 std::size_t recheck(const Certificate& certificate, const Config& config);
 
 }  // namespace xgrad

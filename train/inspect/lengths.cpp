@@ -15,7 +15,7 @@ namespace xgrad {
 
 namespace {
 
-// The examples of a score; `task` owns what they read.
+// The examples of a score. `task` owns the data that they read.
 struct Bin {
   LengthScore score;
   std::unique_ptr<Task> task = nullptr;
@@ -48,7 +48,7 @@ std::string misfit(const ModelConfig& model, const TaskShape& has, const TaskSha
   return "";
 }
 
-// Examples of each length: some of `all`, or, without these, those that the task draws.
+// The examples of each length: chosen from `all` or, if it is null, drawn by the task.
 std::vector<Bin> bins_of(std::span<const FoundRun> sources, Split split, const TaskShape& has,
                          const Dataset* all, const std::vector<std::size_t>& lengths) {
   std::vector<std::vector<std::size_t>> chosen(lengths.size());

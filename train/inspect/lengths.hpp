@@ -13,7 +13,7 @@ namespace xgrad {
 
 /// The score on examples of one length, or on those from `shortest` to `length` tokens.
 struct LengthScore {
-  std::size_t shortest = 0;  ///< least tokens
+  std::size_t shortest = 0;  ///< fewest tokens
   std::size_t length = 0;    ///< most tokens
   std::size_t examples = 0;  ///< number of examples
   Metrics metrics = {};      ///< metrics over them
@@ -23,10 +23,10 @@ struct LengthScore {
 };
 
 /// Evaluates a run's model, or the ensemble of several, on a split, once for each length. A task
-/// with a key `length` draws examples of exactly that length, also beyond those of training. For
-/// other tasks, each score is over the existing examples up to its length that are longer than the
-/// length before. Calls progress(length, total) before each. Throws ConfigError if the examples
-/// have no length, or if there is no score at all.
+/// with a key `length` draws examples of exactly that length, which may exceed the lengths of
+/// training. For other tasks, each score is over the existing examples that are longer than the
+/// previous length and at most this long. Calls progress(length, total) before each. Throws
+/// ConfigError if the examples have no length, or if there is no score at all.
 std::vector<LengthScore> score_lengths(
     std::span<const FoundRun> sources, Split split, const std::vector<std::size_t>& lengths,
     const std::function<void(std::size_t done, std::size_t total)>& progress);

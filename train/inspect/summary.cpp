@@ -138,7 +138,7 @@ std::vector<std::pair<std::string, Shape>> activations_of(const SequenceModel<T>
   return shapes;
 }
 
-// The attentions among activations, whose names are listed at ActivationTaker.
+// The attentions among the activations. ActivationTaker lists their names.
 std::vector<AttentionSummary> attentions_of(
     const std::vector<std::pair<std::string, Shape>>& activations) {
   const std::map<std::string, Shape> shapes(activations.begin(), activations.end());
@@ -210,7 +210,7 @@ ModelSummary measure(const Config& config) {
   step();
 
   ModelSummary summary;
-  std::int64_t freed = 0;  // by a step at its start, so it would seem to keep less than it does
+  std::int64_t freed = 0;  // memory freed at the start; else the step would seem to keep less
   {
     const Counters gradients;
     parameters.zero_grad();
@@ -236,7 +236,7 @@ ModelSummary measure(const Config& config) {
   summary.gradient_bytes = trained * sizeof(T);
   summary.optimizer_bytes = state_numbers(config, parameters) * sizeof(T);
   summary.activations = activations_of(*model, parameters, batch);
-  summary.attentions = attentions_of(  // of the first shard, as the modules
+  summary.attentions = attentions_of(  // of the first shard, like the modules
       shards.count() == 1
           ? summary.activations
           : activations_of(*model, parameters, cut(batch, {0, shards.count()}, shape.output)));

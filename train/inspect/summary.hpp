@@ -33,15 +33,16 @@ struct AttentionSummary {
   Shape joined;      ///< concatenated outputs of the heads, (B, N, H d_v)
 };
 
-/// The summary of a model. FLOPs are those of matrix products, 2 m n k for (m, k) (k, n), counted
-/// as they run. An op that reads a parameter belongs to the module of that parameter, other ops to
-/// the module of the op before.
+/// The summary of a model. FLOPs count matrix products only, 2 m n k for (m, k) (k, n), as they
+/// run. An op that reads a parameter belongs to the module of that parameter, other ops to the
+/// module of the op before.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
   std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step
-  std::vector<ModuleSummary> modules;        ///< each module before those below it; the root first
+  std::vector<ModuleSummary> modules;        ///< each module before its submodules; the root first
   std::vector<AttentionSummary> attentions;  ///< in the order in which they run
-  /// Names and shapes of the activations that can be captured and replaced, as they are computed.
+  /// Names and shapes of the activations that can be captured and replaced, in order of
+  /// computation.
   std::vector<std::pair<std::string, Shape>> activations;
   std::size_t frozen = 0;           ///< number of frozen scalars
   std::uint64_t step_flops = 0;     ///< forward and backward of all micro-batches of a step

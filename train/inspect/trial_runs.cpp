@@ -135,7 +135,7 @@ class Profiler final : public OpObserver {
 template <class F>
 double best_time(const F& f) {
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 20; ++i) {  // enough for one that no other process disturbs
+  for (int i = 0; i < 20; ++i) {  // so that no other process disturbs at least one
     const Clock::time_point start = Clock::now();
     f();
     best = std::min(best, seconds_between(start, Clock::now()));
@@ -173,7 +173,7 @@ Profile measure(const Config& config, std::size_t steps) {
   Profiler profiler(counters);
   const ScopedObserver observing(profiler);
   std::vector<double> explained;
-  double before = 0;  // time of the rows "other" and "between ops"
+  double before = 0;  // time of "other" and "between ops" so far
   for (std::size_t i = 0; i < steps; ++i) {
     profiler.tracing = i + 1 == steps;
     {

@@ -30,7 +30,8 @@ class Console {
   void progress(const Progress& progress);
   /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws how much of `total` some work has done, in units of `of`; clears the line at the end.
+  /// Draws "WHAT: 3 of 8 UNIT", where done = 3 * `of` and total = 8 * `of`; clears the line at the
+  /// end.
   void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
                 std::uint64_t of = 1);
   /// Contents of the progress line of a sweep.
@@ -43,7 +44,7 @@ class Console {
   };
   /// Draws how many runs are done, like progress().
   void runs(const Runs& runs);
-  /// Prints the row of an evaluation, below column heads the first time. Returns the row.
+  /// Prints the row of an evaluation, the first time below column headings. Returns the row.
   std::string evaluation(const Progress& progress, const Metrics& validation);
   /// Prints a line.
   void line(const std::string& text);

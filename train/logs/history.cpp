@@ -25,7 +25,7 @@ constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
 
 using Rows = std::vector<const MetricsRow*>;
 
-// `error`: whether to add the standard errors over the rows.
+// The mean of rows. `error` says whether to add the standard errors over the rows.
 static MetricsRow mean_of(const Rows& rows, bool error) {
   MetricsRow mean{rows[0]->step, rows[0]->split, {}};
   for (const auto& [name, first] : rows[0]->numbers) {

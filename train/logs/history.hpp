@@ -61,8 +61,8 @@ std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 struct RunGroup {
   std::string name;              ///< name of the run; for several, the keys in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
-  /// For each split the mean of the last rows, an empty row if no run has one; and the means at the
-  /// steps that all runs have rows for.
+  /// Means for each split. last: the mean of the runs' last rows, an empty row if no run has one.
+  /// rows: the means at each step for which all runs have rows.
   std::map<std::string, MetricsRow> last = {};
   std::map<std::string, std::vector<MetricsRow>> rows = {};
 

@@ -12,9 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Empties itself before its destruction. The destructor of nonempty JSON allocates memory, and
-// cannot report a failure. For the same reason a row starts as an object and is never made from a
-// braced list: one whose conversion to an object fails could not be destroyed.
+// JSON that empties itself before its destruction, because the destructor of nonempty JSON
+// allocates memory and cannot report a failure. For the same reason, a row starts as an object and
+// is never made from a braced list: if the conversion to an object failed, the list would have to
+// be destroyed.
 struct Row : Json {
   Row() : Json(value_t::object) {}
   Row(const Row&) = delete;
@@ -50,9 +51,9 @@ Line line_of(const std::string& text, bool has_end, std::uint64_t step, bool val
   return later ? Line{Line::Kind::later} : Line{Line::Kind::row, 2 * row->step + validation};
 }
 
-// Marks as few rows as possible as bad, so that the places of the others increase.
+// Marks as few rows as possible as bad, so that the places (steps) of all other rows increase.
 void mark_misplaced(std::vector<Line>& lines) {
-  // ends[k]: last row of an increasing series of k + 1 rows, whose place is the lowest so far.
+  // ends[k]: among the increasing series of k + 1 rows so far, the last row with the lowest place.
   std::vector<std::size_t> ends, before(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].kind != Line::Kind::row) continue;
@@ -117,7 +118,7 @@ std::optional<double> MetricsRow::number(const std::string& name) const {
 }
 
 std::optional<MetricsRow> read_row(const std::string& line) {
-  if (line.find('\0') != line.npos) return std::nullopt;  // the parser would take it for the end
+  if (line.find('\0') != line.npos) return std::nullopt;  // the parser would end here
   Row row;
   static_cast<Json&>(row) = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) {

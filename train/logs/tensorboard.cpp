@@ -36,7 +36,8 @@ constexpr auto kCrc32c = [] {
   return table;
 }();
 
-// A name that TensorBoard recognises. Its number distinguishes files of one process and second.
+// A file name that TensorBoard recognises. A counter distinguishes files that one process makes in
+// the same second.
 static std::string new_name() {
   static int number = 0;
   char host[256] = "localhost";
@@ -162,7 +163,7 @@ Histogram histogram(const T* x, std::size_t count) {
   const auto filled = [](double n) { return n > 0; };
   auto begin = std::find_if(counts.begin(), counts.end(), filled) - counts.begin();
   const auto end = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), filled);
-  if (begin > 0) --begin;  // an empty first bucket gives the lower limit of the next one
+  if (begin > 0) --begin;  // the first bucket stays empty; its limit is the next one's lower limit
   h.limits.assign(limits.begin() + begin, limits.begin() + end);
   h.counts.assign(counts.begin() + begin, counts.begin() + end);
   return h;

@@ -1,5 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run: a sequence of records, each handed to the system whole.
+// read during the run. The file is a sequence of records. Each is written in one call, whole:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
@@ -50,7 +50,7 @@ class TensorBoard {
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
   /// Adds the attention maps of the first validation example as attention/MODULE, if it has at most
-  /// kMostMapped tokens. `parameters` are those that validation used.
+  /// kMostMapped tokens. `parameters` are the ones that validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);

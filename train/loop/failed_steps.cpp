@@ -18,7 +18,8 @@ static std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
 
-// The first NaN or infinity of x, the part of a tensor of this shape from `first` on, in words.
+// Describes the first NaN or infinity of x, which is the part of a tensor of this shape from
+// `first` on.
 template <class T>
 static std::string failure_in(const Tensor<T>& x, const std::string& name, const Shape& shape,
                               std::size_t first = 0) {
@@ -78,8 +79,8 @@ void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
   config_.train.recompute = recompute;
 }
 
-// Once a task is solved, the loss has no gradient, or one so small that it vanishes on its way
-// through the model. That is no fault. A product of two numbers above kVisible does not vanish.
+// Once a task is solved, the gradient of the loss is 0, or so small that it becomes 0 on its way
+// through the model. This is no fault. A product of two numbers above kVisible does not become 0.
 template <class T>
 void Trainer<T>::check_gradients(StepReport& report) {
   static const double kVisible = std::sqrt(double(std::numeric_limits<T>::min()));

@@ -1,4 +1,4 @@
-// Progress: one list of all that a run knows besides tensors.
+// Progress: one list of all state of a run besides tensors.
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -32,7 +32,7 @@ std::vector<Part> parts(Progress& p, const Config& config) {
         {"position", &p.loader.position},
         {"optimizer_steps", &p.optimizer_steps}},
        /*required=*/true},
-      // Absent after a change of the metric: then no step is the best yet.
+      // Absent after a change of train.best_metric, because then no step is the best yet.
       {true, {{"best_" + config.train.best_metric, &p.best_value}, {"best_step", &p.best_step}}},
       {p.owes_validation, {{kOwesValidation, &p.owes_validation}}},
       {config.train.patience > 0, {{"bad_evaluations", &p.bad_evaluations}}},

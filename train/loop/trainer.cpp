@@ -273,7 +273,7 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks,
   return scores ? std::optional(scores->metrics) : std::nullopt;
 }
 
-// Before train.swa_start, the equal average is the current weights.
+// Before train.swa_start, the average equals the current weights.
 template <class T>
 void Trainer<T>::update_average() {
   if (!average_) return;
@@ -300,7 +300,7 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   try {
     f();
   } catch (...) {
-    average_->swap();  // no gather: the other ranks may not reach one
+    average_->swap();  // no gather: other ranks may not call gather, too
     throw;
   }
   swap();

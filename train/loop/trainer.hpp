@@ -1,4 +1,4 @@
-// Trainer: the training loop, and Progress: all state of a run except tensors.
+// Trainer: the training loop. Progress: the state of a run except its tensors.
 #pragma once
 
 #include <algorithm>
@@ -68,20 +68,21 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
-/// The progress of a run. All members but `step` are listed in progress.cpp.
+/// The progress of a run. progress.cpp lists the name of each member but `step` in a checkpoint's
+/// state.
 struct Progress {
-  /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
-  /// entry is of another type or negative, or if a required one, or only part of a group, is
-  /// missing.
+  /// Reads the progress from a checkpoint; without one, starts a run. Some entries are required;
+  /// others belong to a group that is stored as a whole or not at all. Throws CheckpointError if a
+  /// required entry or a part of a group is missing, or if an entry is negative or of another type.
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets a checkpoint's step, and adds to its state the entries that the config needs.
   void write(const Config& config, Checkpoint& checkpoint) const;
-  /// Records the validation loss of this step, and its train.best_metric. Returns whether the
-  /// latter is finite and the best so far.
+  /// Records the validation loss of this step and `figure`, its train.best_metric. Returns whether
+  /// the metric is finite and the best so far.
   bool observe(double loss, const Figure& figure);
-  /// Counts another failed step. Returns whether it ends the run: always if [train] on_spike is
-  /// "stop"; if it is "skip" and the failure is `lasting`, because weights or optimizer hold NaN or
-  /// infinity; and if it is the eleventh in a row.
+  /// Counts another failed step. Returns whether it ends the run. With [train] on_spike = "stop",
+  /// it always does. With "skip", it does if the failure is `lasting`: weights or optimizer hold
+  /// NaN or infinity. With any value, the eleventh failure in a row does.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -106,12 +107,12 @@ class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
   /// checkpoint. `task` is the config's task if it is already made. Without it, reads the data of
-  /// all splits: untrusted HDF5 files in a forked process, which is safe only before the first step
-  /// starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
+  /// all splits. Untrusted HDF5 files are read in a forked process, and forking is safe only before
+  /// the first step starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
-  /// With several `ranks`, each has a trainer with the same arguments, and all call the same
-  /// functions in the same order. Among const functions, this is required only for capture(),
-  /// evaluate(), with_evaluated_weights() and gather_gradients().
+  /// With several `ranks`, each rank has a trainer with the same arguments, and all ranks call the
+  /// same functions in the same order. Const functions may be called by one rank alone, except
+  /// capture(), evaluate(), with_evaluated_weights() and gather_gradients().
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
   /// Defined in trainer.cpp, because the destructors of all members take long to compile.
@@ -125,20 +126,21 @@ class Trainer {
   /// of the optimizer unless `everywhere`.
   Checkpoint capture(bool everywhere = true) const;
 
-  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
-  /// validation so far, at the end, and when stopped. If hooks.break_off() ends a validation
-  /// early, the run stops, and when resumed validates that step first.
+  /// Trains to the last step, or until hooks.stop(). Saves at the intervals of the config, after a
+  /// new best validation, at the end, and when stopped. If hooks.break_off() ends a validation
+  /// early, the run stops; the resumed run validates that step first.
   ///
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
-  /// on_spike does not handle it. The parameters are then those before the step. The message names
-  /// the first op with such an output or gradient, which a second run of the step finds. Also
-  /// throws it if a validation loss is not finite and on_spike is not "rollback", and if a gradient
-  /// does not reach every parameter ([train] dead_gradients_every).
+  /// on_spike does not handle it. The parameters then have their values from before the step. The
+  /// run repeats the step to find the first op with such an output or gradient, and the message
+  /// names this op. Also throws NumericError if a validation loss is not finite and on_spike is not
+  /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
-  /// Does one step, at learning rate `lr` if given, else the schedule's. Throws as run().
+  /// Does one step, at learning rate `lr` if given, else at the schedule's learning rate. Throws as
+  /// run().
   StepReport train_step(std::optional<double> lr = {});
-  /// Makes all later steps use the batches of the next one, and returns them.
+  /// Makes all later steps use the batches of the next step, and returns these batches.
   const std::vector<Batch>& hold_batch() {
     held_.clear();
     return held_ = next_batches();
@@ -151,7 +153,8 @@ class Trainer {
   }
   /// Calls f while the parameters hold the weights that evaluate() uses.
   void with_evaluated_weights(const std::function<void()>& f) const;
-  /// Gathers the gradients of the last step from all ranks: each has only its slice, as in ZeRO.
+  /// Gathers the gradients of the last step from all ranks. Before, each rank has only its slice,
+  /// as in ZeRO.
   void gather_gradients() const { shards_.gather_gradients(); }
   /// Evaluates a split, with the weights of `checkpoint` if rank 0 gives one; returns nothing if
   /// hooks.break_off() ended it early.
@@ -220,12 +223,13 @@ class Trainer {
     ++progress_.step;
     progress_.loader = loader_.state();
   }
-  // Whether parameters and optimizer are finite. If not, the run returned to the last save.
+  // Returns whether parameters and optimizer are finite. If they are not, the run has gone back to
+  // the last save.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
-  // The first NaN or infinity in the parameters; of_state: or in the optimizer; of: in this step's
-  // numbers. Empty: none.
+  // These describe the first NaN or infinity: in the parameters; in the parameters or the
+  // optimizer; in the numbers of a step. Empty if there is none.
   std::string failure_of_parameters() const;
   std::string failure_of_state() const;
   std::string failure_of(const StepReport& report) const;
@@ -245,7 +249,7 @@ class Trainer {
   GradientShards<T> shards_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<AveragedWeights<T>> average_;  // null: no averaged weights
-  // Already past the current step; progress_.loader is its position before the step.
+  // Its position is already past the current step; progress_.loader is the position before it.
   PrefetchLoader loader_;
   std::vector<Batch> held_;
   std::vector<Batch> batches_;  // micro-batches of the current step

@@ -228,7 +228,7 @@ void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
     Sample sample;
     for (std::size_t i = s * rows; i < (s + 1) * rows; ++i) {
       if (targets.data()[i] == kIgnore) continue;
-      const T* row = logits.data() + i * classes();  // its largest as Metrics has it
+      const T* row = logits.data() + i * classes();  // its largest logit, as in Metrics
       const auto target = std::size_t(targets.data()[i]),
                  guess = std::size_t(std::max_element(row, row + classes()) - row);
       ++confusion_[target * classes() + guess];

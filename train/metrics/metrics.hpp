@@ -18,7 +18,7 @@
 
 namespace xgrad {
 
-/// Calls f(number) with a whole number, to write or to read it.
+/// Calls f with an integer as a double, so that f can write it or read it.
 template <class F, class Whole>
 void visit_whole(const F& f, Whole& whole) {
   double number = double(whole);
@@ -63,8 +63,8 @@ std::string figure_text(double value, double standard_error);
 /// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
 /// on each other.
 ///
-/// Its standard error is that of a ratio estimator over samples (Cochran 1977, 6.4). With ratio r
-/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
+/// Its standard error is the one of a ratio estimator over samples (Cochran 1977, 6.4). With ratio
+/// r and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
 class RatioMean {
  public:
   /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
@@ -88,8 +88,9 @@ class RatioMean {
 /// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 for predictions x of targets y with K
 /// components. Components thus count in proportion to their variance. NaN if no target varies.
 ///
-/// The standard error is that of the ratio, by the delta method. The means minimise the sum in the
-/// denominator, so to first order that sum does not depend on them.
+/// The delta method gives the standard error of this ratio. It treats the means in the denominator
+/// as exact: the sum is smallest at the means, so small errors of them change it only to second
+/// order.
 class RSquared {
  public:
   /// Starts the next sample. `components` is K, equal for all samples.
@@ -143,7 +144,7 @@ struct Metrics {
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
-  /// Adds the samples of other metrics, such as those of another part of the same split or batch.
+  /// Adds the samples of other metrics, for example of another part of the same split or batch.
   void add(const Metrics& other);
   /// Calls f(number) for each number, to write or to read it.
   template <class F>
@@ -157,7 +158,8 @@ struct Metrics {
   /// Returns the metrics that fit the kind of target, loss first and the most important second.
   /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); for language models also
   /// bits_per_character or bits_per_word = loss / ln 2; yes or no: the first three; numbers: loss,
-  /// r2, mae and rmse. Standard errors of functions of means are by the delta method.
+  /// r2, mae and rmse. The delta method gives the standard errors of functions of means, such as
+  /// perplexity.
   std::vector<Figure> figures() const;
 };
 
@@ -232,10 +234,10 @@ class ClassReport {
 /// Some examples of a data set, which must outlive it.
 class Subset final : public Dataset {
  public:
-  /// Those with these indices.
+  /// The examples with these indices.
   Subset(const Dataset& all, std::vector<std::size_t> chosen)
       : all_(all), chosen_(std::move(chosen)) {}
-  /// The first `count`, or all if there are fewer.
+  /// The first `count` examples, or all if there are fewer.
   Subset(const Dataset& all, std::size_t count) : all_(all), chosen_(std::min(count, all.size())) {
     std::iota(chosen_.begin(), chosen_.end(), std::size_t(0));
   }
@@ -256,7 +258,7 @@ struct Pass {
   const TaskShape& shape;                ///< shape of the task
   std::size_t batch;                     ///< batch size
   Context context = {};                  ///< context of the model's calls
-  std::function<bool()> break_off = {};  ///< asked before each batch whether to stop early
+  std::function<bool()> break_off = {};  ///< called before each batch; true ends the pass early
   Range batches = {0, std::size_t(-1)};  ///< numbers of the batches; default: all
 };
 

@@ -124,7 +124,7 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
                          : " generates a sequence, which the task does not ask for");
 }
 
-// A model that saw the token to predict would learn nothing else.
+// A model that saw the token to predict would only learn to copy it.
 void check_next(const ModelConfig& config, const TaskShape& shape) {
   if (shape.next == NextToken::none || config.kind == "mlp") return;
   const auto need = [](bool fits, const std::string& what, const char* cure) {
@@ -152,9 +152,9 @@ void check_mask(const ModelConfig& config, const TaskShape& shape) {
       "another model.pool than cls");
 }
 
-// Without enough memory for the weights, drawing them would take minutes before it failed. This
-// asks first for the memory of most of them at once: projections to queries, keys and values, and
-// the MLPs.
+// Allocates the memory of most weights once, and frees it: projections to queries, keys and values,
+// and the MLPs. If memory is too small, this fails at once; drawing random weights would take
+// minutes before it fails.
 template <class T>
 void check_room(const ModelConfig& config) {
   const std::size_t keys = config.head_dim == 0 ? config.width : config.heads * config.head_dim;
@@ -202,7 +202,7 @@ InitRule init_rule(const ModelConfig& config) {
   };
 }
 
-// Models of float in mixed precision.
+// Float models in mixed precision.
 class MixedDecoding final : public Decoding<float> {
  public:
   explicit MixedDecoding(std::unique_ptr<Decoding<float>> decoding)

@@ -13,20 +13,21 @@
 namespace xgrad {
 
 /// Makes the task of [task], seeded with train.seed; for model.kind = "encoder_decoder", its
-/// generated_task(). A checkpoint supplies what the task learned from its data, if it stores that.
-/// Throws ConfigError, DataError, CheckpointError.
+/// generated_task(). If the checkpoint stores what the task learned from its data, such as a
+/// vocabulary, takes it from there. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
 /// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs below an
 /// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
-/// float. Its weights, and losses of its logits, are float. Requires: T is the type that
-/// with_precision() gives, or one for a reference. Throws ConfigError if model and task do not fit.
+/// float. Its weights and its losses are float. Requires: T is the type that with_precision()
+/// gives, or a wider one to compute a reference. Throws ConfigError if model and task do not fit.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
                                              Parameters<T>& parameters);
 
-/// The arithmetic that a checkpoint's run computed in (see cpu.hpp); empty if it does not say.
+/// The arithmetic of the processor that computed a checkpoint (see cpu.hpp), such as "fma-1"; empty
+/// if the checkpoint does not say.
 std::string arithmetic_of(const Checkpoint& checkpoint);
 
 /// A batch in the form that models read. Owns the tensors that had to be converted.

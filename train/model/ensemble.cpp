@@ -13,8 +13,8 @@ namespace xgrad {
 
 namespace {
 
-// log(mean of p / p of the first member) of each class, from each member's log p. It is exactly 0
-// where all are equal.
+// log(mean of p / p of the first member) for each class, from each member's log p. It is exactly 0
+// if all members are equal.
 std::vector<double> above_first(const std::vector<std::vector<double>>& log_p) {
   std::vector<double> above(log_p[0].size());
   for (std::size_t c = 0; c < above.size(); ++c) {
@@ -26,9 +26,9 @@ std::vector<double> above_first(const std::vector<std::vector<double>>& log_p) {
   return above;
 }
 
-// Turns the outputs of the first member for one target into those of the ensemble. log(mean of p)
-// are logits of the mean, and so is any sum of them and a constant. This constant makes them those
-// of the first member where all are equal, so that equal members keep their bits.
+// Turns the outputs of the first member for one target into the outputs of the ensemble. Logits of
+// the mean are log(mean of p) plus any constant. The constant here gives exactly the first member's
+// logits if all members are equal.
 template <class T>
 void average(TargetKind target, const std::vector<const T*>& rows, std::span<T> mean) {
   if (target == TargetKind::numbers) {
@@ -49,7 +49,7 @@ void average(TargetKind target, const std::vector<const T*>& rows, std::span<T> 
   }
 }
 
-// The outputs of the ensemble from those of its members.
+// Computes the outputs of the ensemble from the outputs of its members.
 template <class T>
 Tensor<T> mean_of(TargetKind target, const std::vector<const Tensor<T>*>& outputs) {
   Tensor<T> mean = *outputs[0];

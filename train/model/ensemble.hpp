@@ -1,4 +1,4 @@
-// Ensemble: trained models as one model, whose probabilities are the mean of theirs.
+// Ensemble: several trained models as one model, which averages their probabilities.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace xgrad {
 
-/// A model whose probabilities are the arithmetic mean of those of the members: after the softmax
-/// for classes, after the sigmoid for yes-or-no targets. Numbers are the mean of the members'
-/// numbers. In a Decoding, all members read the same classes so far, and each step has the mean of
-/// their probabilities of the next class.
+/// A model that averages the probabilities of its members, after the softmax for classes and after
+/// the sigmoid for yes-or-no targets. If targets are numbers, it averages the members' numbers.
+/// When it generates an output (Decoding), each step averages the members' probabilities of the
+/// next class, and all members then read the class that was chosen.
 ///
 /// It is for evaluation. It has no activations: a context that observes them throws Error.
 /// Requires: at least one member; all are for the same task.
@@ -22,9 +22,9 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> make_ensemble(
     TargetKind target, std::vector<std::shared_ptr<const SequenceModel<T>>> members);
 
-/// Throws ConfigError, which names the run and what differs, unless the models of all runs answer
-/// the same questions: they need the first one's task with its keys except files, vocabulary,
-/// classes, inputs, outputs, scales of numbers, and scalar type. Reads no data.
+/// Throws ConfigError, which names the run and what differs, unless all runs agree in what an
+/// ensemble needs: the task and its keys, except names of files; vocabulary, classes, inputs,
+/// outputs and scales of numbers; and the scalar type. Reads no data.
 void check_ensemble(std::span<const FoundRun> runs);
 
 }  // namespace xgrad

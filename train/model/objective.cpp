@@ -12,7 +12,7 @@ namespace xgrad {
 
 namespace {
 
-// "auto" stands for the first loss of the task's kind of target.
+// "auto" is the first loss in this table that fits the task's kind of target.
 constexpr struct LossRow {
   const char* name;
   Loss loss;
@@ -30,7 +30,8 @@ std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shap
   double all = 0;
   for (std::size_t i = 0; i < train.size(); ++i) {
     for (const std::int32_t target : train.get(0, i).targets) {
-      if (target < 0 || std::size_t(target) >= shape.classes) continue;  // the loader refuses those
+      if (target < 0 || std::size_t(target) >= shape.classes)
+        continue;  // the loader refuses such ids
       counts[std::size_t(target)] += 1;
       all += 1;
     }

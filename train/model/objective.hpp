@@ -31,14 +31,15 @@ struct Objective {
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
 /// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
-/// for class c of K, with n_c of the n targets in the training data, as in scikit-learn's
+/// for class c of K, where n_c of the n training targets are of class c, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
 /// or if a class to balance has no target. `train` may be null unless the weights are balanced.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 
-/// The mean loss of a model's outputs over the counted targets of a batch, weighted by their
-/// classes. For part of a logical batch, `normalizer` replaces weight_of_targets() as the divisor.
+/// The mean loss of a model's outputs over the targets of a batch that count, with the class
+/// weights. If the batch is only a part of a larger one, pass the weight_of_targets() of the whole
+/// as `normalizer`, the divisor.
 template <class T>
 Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, const Batch& batch,
                       std::optional<double> normalizer = std::nullopt);
@@ -92,10 +93,10 @@ template <class T>
 using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
-/// gradients of the parameters, and calls see(loss, batch) after each. `context` is that of the
-/// first micro-batch. With several shards, runs only `shard` of each micro-batch, as cut() makes it
-/// for this kind of output. The loss is still divided by the targets of the whole step, so the
-/// gradients of all shards add up to those of the step.
+/// gradients of the parameters, and calls see(loss, batch) after each. `context` is the context of
+/// the first micro-batch. With several shards, runs only `shard` of each micro-batch, as cut()
+/// makes it for this kind of output. The loss is still divided by the targets of the whole step, so
+/// the gradients of all shards add up to the gradients of the step.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,

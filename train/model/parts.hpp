@@ -1,4 +1,5 @@
-// Models, optimizers and schedules of the program, which configs can name like the built-in ones.
+// Models, optimizers and schedules that a program adds to xgrad. Configs choose them by name, like
+// the built-in ones.
 //
 // Add them before the first config is read, for example at the start of main(), before
 // command_line(). Not thread-safe.
@@ -20,12 +21,14 @@
 
 namespace xgrad {
 
-/// Makes a model below `root`, for a task of this shape. `own` holds the values of its own keys.
+/// Makes a model for a task of this shape, with its parameters named below `root`. `own` holds the
+/// values of the model's own keys.
 template <class T>
 using ModelMaker = std::function<std::unique_ptr<SequenceModel<T>>(
     const Scope<T>& root, const ModelConfig& config, const TaskShape& shape, const Options& own)>;
 
-/// Makes an optimizer. `options` holds the built-in keys of [optim], `own` its own.
+/// Makes an optimizer. `options` holds the built-in keys of [optim], `own` the optimizer's own
+/// keys.
 template <class T>
 using OptimizerMaker = std::function<std::unique_ptr<Optimizer<T>>(
     const Parameters<T>& parameters, const OptimizerOptions& options, const Options& own)>;
@@ -44,7 +47,7 @@ using OptimizerMakers = std::tuple<OptimizerMaker<float>, OptimizerMaker<double>
 void add_model(const PartEntry& part, ModelMakers makers);
 void add_optimizer(const PartEntry& part, OptimizerMakers makers);
 
-/// Returns the program's model of this kind; nullptr if the kind is not the program's.
+/// Returns a model of a kind that the program added; nullptr if it did not add this kind.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_own_model(const ModelConfig& config, const TaskShape& shape,
                                                  Parameters<T>& parameters);
@@ -52,7 +55,7 @@ std::unique_ptr<SequenceModel<T>> make_own_model(const ModelConfig& config, cons
 template <class Kind>
 constexpr auto make = [](const auto&... arguments) { return std::make_unique<Kind>(arguments...); };
 
-/// The parts of one kind that the program added, by name: their own keys and their makers.
+/// The parts of one kind that the program added, by name, each with its own keys and its maker.
 template <class Maker>
 std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
   static std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>> all;
@@ -83,13 +86,13 @@ void add_optimizer(const PartEntry& part) {
 /// not finite ends the run with a ConfigError that names the step.
 void add_schedule(const PartEntry& part, ScheduleMaker make);
 
-/// Makes the optimizer of [optim], built-in or the program's, for a part of the scalars
+/// Makes the optimizer of [optim], built-in or added, for a part of the scalars
 /// (OptimizerOptions::part). Throws ConfigError.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,
                                              const ModelPart& part = {});
-/// Makes the schedule of a run of `steps` steps, built-in or the program's. Throws ConfigError.
+/// Makes the schedule of a run of `steps` steps, built-in or added. Throws ConfigError.
 Schedule make_schedule(const Config& config, std::uint64_t steps);
 
 }  // namespace xgrad

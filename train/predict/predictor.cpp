@@ -13,8 +13,8 @@ namespace xgrad {
 
 namespace {
 
-// The prediction for an example from its logits (rows, K). Outputs that the model generates are
-// read by read_generated() instead.
+// The prediction for an example, from its logits (rows, K). For outputs that the model generates,
+// see read_generated().
 template <class T>
 Prediction read(const Example& example, Tensor<T> logits, const TaskShape& shape) {
   Prediction prediction;
@@ -50,7 +50,7 @@ Prediction read(const Example& example, Tensor<T> logits, const TaskShape& shape
   return prediction;
 }
 
-// Cuts the logits of one example out of those of a batch.
+// Cuts the logits of one example out of the logits of a batch.
 template <class T>
 Tensor<T> part_of(const Tensor<T>& logits, std::size_t sample) {
   Tensor<T> part = empty<T>(Shape(logits.shape().begin() + 1, logits.shape().end()));
@@ -232,7 +232,7 @@ Prediction Predictor::operator()(const std::string& line) const {
   return std::move((*this)(std::vector<Example>{parse(line)})[0]);
 }
 
-// Batches only examples of equal length: padding would change the order of additions.
+// A batch holds only examples of equal length, because padding would change the order of additions.
 std::vector<Prediction> Predictor::operator()(const std::vector<Example>& examples) const {
   std::map<std::size_t, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < examples.size(); ++i) {

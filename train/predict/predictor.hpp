@@ -31,26 +31,26 @@ inline std::vector<std::string> in_precision(const std::string& precision) {
   return {"train.precision=" + precision};
 }
 
-/// A trained model with its task: that of a run, or the ensemble of several.
+/// A trained model with its task: the model of a run, or the ensemble of several runs.
 template <class T>
 struct LoadedModel : TrainedModel<T> {
   /// Loads the model of a run, with weights converted to T. Throws CheckpointError if they do not
   /// fit.
   explicit LoadedModel(const FoundRun& source)
       : LoadedModel({&source, 1}, make_task(source.config, &source.checkpoint)) {}
-  /// Loads the models of runs; `made` is the task of the first. Throws ConfigError, too, if they
-  /// are no ensemble. Requires: at least one run.
+  /// Loads the models of runs; `made` is the task of the first. Also throws ConfigError if the
+  /// models cannot form an ensemble (check_ensemble()). Requires: at least one run.
   LoadedModel(std::span<const FoundRun> sources, std::unique_ptr<Task> made)
       : TrainedModel<T>(sources, made->shape()), task(std::move(made)) {}
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
 
-/// Sets the targets of the examples, which the decoder reads when its attention or activations are
-/// studied. `outputs` has a line for each example: class names (or numbers) without the end class.
-/// If it is empty, the model decodes the outputs greedily. Does nothing if the model generates no
-/// outputs. Throws ConfigError for outputs that such a model cannot read, DataError for outputs
-/// that do not fit.
+/// Sets the targets of the examples, because a decoder needs them when its attention or activations
+/// are studied: it reads the targets (teacher forcing). `outputs` has a line for each example:
+/// class names (or numbers) without the end class. If it is empty, the model's greedy outputs
+/// become the targets. Does nothing if the model generates no outputs. Throws ConfigError for
+/// outputs that such a model cannot read, DataError for outputs that do not fit.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -82,11 +82,11 @@ struct BeamOutput {
   double log_probability;           ///< as Prediction::log_probability
 };
 
-/// The prediction for one input: an entry for each target, except positions for which the task has
-/// no target.
+/// The prediction for one input, with an entry for each target. Positions without a target have
+/// none.
 struct Prediction {
-  /// Class names, or ids if there are none. For yes-or-no targets every name, likely or not, or, if
-  /// there are none, yes (1) or no (0).
+  /// Class names, or ids if classes have no names. For yes-or-no targets, the names of all outputs,
+  /// whether predicted or not; if they have no names, 1 (yes) or 0 (no) for each output.
   std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< probability of each label
   bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
@@ -102,15 +102,14 @@ struct Prediction {
 /// input gives the same bits on any thread and in any batch.
 class Predictor {
  public:
-  /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`,
-  /// outputs are those of beam_search(), else of generate(). `precision` is the arithmetic, as in
-  /// train.precision, to which the weights are converted; empty: that of the run. Throws IoError,
-  /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
+  /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`, beam_search()
+  /// decodes the outputs, else generate(). `precision` is the arithmetic to compute in, as in
+  /// train.precision; empty: the arithmetic of the run. Throws IoError, CheckpointError,
+  /// ConfigError, also when there is a beam and the model generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
-  /// Loads the checkpoints that were found, in the arithmetic of their configs; several are an
-  /// ensemble, whose probabilities are the mean of theirs (make_ensemble()). Requires: at least
-  /// one.
+  /// Loads the checkpoints that were found, in the arithmetic of their configs. Several form an
+  /// ensemble, which averages their probabilities (make_ensemble()). Requires: at least one.
   explicit Predictor(std::span<const FoundRun> found,
                      std::optional<BeamOptions> beam = std::nullopt);
 
@@ -127,7 +126,7 @@ class Predictor {
  private:
   std::shared_ptr<const AnyModel> model_;
   std::optional<BeamOptions> beam_;
-  bool alone_;  // predict alone: other examples in the batch would change the result
+  bool alone_;  // predicts each example alone, as others in the batch would change its result
 };
 
 /// How the next token is chosen from the probabilities of a model.
@@ -137,23 +136,23 @@ struct Sampling {
 };
 
 /// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId: the
-/// first whose cumulative probability is above u, a uniform number in [0, 1). With temperature 0,
-/// the first class with the largest logit.
+/// first class with a cumulative probability above u, a uniform number in [0, 1). With temperature
+/// 0, the first class with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 
 /// A trained language model that continues texts. All calls are thread-safe.
 class TextGenerator {
  public:
-  /// Loads a checkpoint, or the model of a run directory; several are an ensemble. Reads no data.
-  /// Throws IoError, CheckpointError, and ConfigError if a model is not a causal encoder for next
-  /// tokens. Requires: at least one.
+  /// Loads a checkpoint, or the model of a run directory; several form an ensemble. Reads no data.
+  /// Throws IoError, CheckpointError, and ConfigError if a model is not a causal encoder that
+  /// predicts next tokens. Requires: at least one.
   explicit TextGenerator(const std::vector<std::string>& runs, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
-  /// until the text ends or has `most` more tokens. Returns whether it ended. The token at position
-  /// p of the text is chosen with the p-th number of Rng(seed) / "generate", so a text depends only
-  /// on model, beginning and sampling, and not on the number of threads.
+  /// until the text ends or has `most` more tokens. Returns whether it ended. The p-th number of
+  /// Rng(seed) / "generate" chooses the token at position p of the text, so a text depends on
+  /// model, beginning and sampling only, not on the number of threads.
   ///
   /// The model reads at most TaskShape::max_length tokens. When it has read that many, it starts
   /// again with the last half of them. Throws DataError if the beginning has tokens outside the

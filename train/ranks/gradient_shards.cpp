@@ -9,8 +9,8 @@
 namespace xgrad {
 
 constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
-// Each bucket has a fixed cost. Smaller or more buckets would cost more than they gain by an early
-// start.
+// Each bucket has a fixed cost. With smaller or more buckets, this cost would exceed the gain of
+// sending earlier.
 constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
 template <class T>
@@ -35,7 +35,7 @@ static std::vector<Range> buckets_of(const detail::FlatParameters& row, std::siz
 }
 
 // The index of the part of a bucket that belongs to a rank. Every second bucket has its parts in
-// reverse order, so that a tensor across two buckets has one contiguous run in each slice.
+// reverse order. So if a tensor lies in two buckets, each slice has one contiguous piece of it.
 static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
   return bucket % 2 == 0 ? rank : ranks - 1 - rank;
 }
@@ -44,7 +44,7 @@ static std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ran
 // ranks.
 static ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
   ModelPart slice;
-  std::size_t extra = 0;  // remaining blocks go to the ranks in turn
+  std::size_t extra = 0;  // remaining blocks go to the ranks one after the other
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const Range& bucket = buckets[b];
     const std::size_t blocks = (bucket.size() + kBlock - 1) / kBlock;
@@ -178,8 +178,8 @@ void GradientShards<T>::add_up() {
   sums_.clear();
 }
 
-// In each round, a rank sends the sum of one of its nodes to all other ranks: to each the part in
-// its slice.
+// In each round, a rank sends the sum of one of its nodes to all other ranks. Each gets the part in
+// its own slice.
 template <class T>
 void GradientShards<T>::send() {
   const std::size_t bucket = --unsent_, self = ranks_->rank();
@@ -286,7 +286,8 @@ void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
   }
 }
 
-// On each rank, the state of a parameter has only the elements in its slice, from `first` on.
+// On each rank, the state of a parameter holds only the elements in the rank's slice, from `first`
+// on.
 template <class T>
 std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> states,
                                                 bool wanted) const {

@@ -22,15 +22,15 @@ namespace xgrad {
 // The tree that fixes the order in which the gradients of shards are added.
 
 /// Returns the first shard of the right child of a node, which has at least two shards. The size of
-/// the left child is the largest power of two below that of the node.
+/// the left child is the largest power of two below the size of the node.
 ///
 ///     5 shards:  ((0 + 1) + (2 + 3)) + 4
 inline std::size_t cut_of(const Range& node) {
   return node.begin + std::bit_floor(node.size() - 1);
 }
 
-/// The largest nodes, in order, that lie inside a range and below `node`. Their sums are all that
-/// other ranks need of the shards in the range.
+/// The largest nodes, in order, that lie inside a range and below `node`. To add up the shards of
+/// the range, other ranks need only the sums of these nodes.
 inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
   if (range.end <= node.begin || node.end <= range.begin) return {};
   if (range.begin <= node.begin && node.end <= range.end) return {node};
@@ -45,13 +45,14 @@ inline bool is_node(const Range& range, std::size_t count) {
   return nodes_of(range, {0, count}).size() == 1;
 }
 
-/// The part of a rank in each step. The gradients of the shards are added in the order of a tree
+/// The work of one rank in each step. The gradients of the shards are added in the order of a tree
 /// over the shard numbers, so the sum depends on the number of shards, but not on the number of
 /// ranks. A shard without examples has gradients of 0.
 ///
-/// The scalars of all parameters that require a gradient form one row, which is divided into
-/// buckets. Each bucket is sent once its gradients are complete. Every rank updates a slice of the
-/// row. A slice has a part in each bucket, so that all ranks receive equally much at any time.
+/// The scalars of all parameters that require a gradient form one long row, which is divided into
+/// buckets. Each bucket is sent once its gradients are complete. Every rank updates its slice of
+/// the row. A slice consists of a part of each bucket, so that all ranks receive the same amount of
+/// data at any time.
 template <class T>
 class GradientShards {
  public:
@@ -73,24 +74,24 @@ class GradientShards {
   /// From now on, sends gradients while backward() computes others on this thread. Call it for the
   /// last shard of this rank, before the last backward() of the shard.
   void send_early();
-  /// Takes the gradients of the parameters as those of the next shard of this rank, and clears
-  /// them. With a single shard, they stay where they are.
+  /// Takes the gradients of the parameters as the gradients of this rank's next shard, and clears
+  /// them. With a single shard, leaves them in the parameters.
   void take();
-  /// Adds up the gradients of all shards, and leaves the sums of this rank's slice in the gradients
-  /// of the parameters, whose other elements have no meaning.
+  /// Adds up the gradients of all shards. Then the gradients of the parameters hold the sums of
+  /// this rank's slice; their other elements have no meaning.
   void add_up();
   /// The norm of the summed gradients, as global_norm() computes it.
   double norm() const;
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// Gathers the whole tensors of `states`, of which each rank has its slice. `states` are slots of
-  /// an optimizer, each with a state for each parameter that requires a gradient. Returns nothing
-  /// unless `wanted` on this rank.
+  /// Gathers the whole tensors of `states`; each rank has only its slice of them. `states` are
+  /// tensors of an optimizer, such as exp_avg, one for each parameter that requires a gradient.
+  /// Returns an empty list unless `wanted` on this rank.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
   /// Completes the values of the parameters: each rank sends its slice to the others.
   void gather_values() const;
-  /// Completes the gradients that add_up() left, in the same way.
+  /// Completes the gradients that add_up() left: each rank sends its slice to the others.
   void gather_gradients() const {
     if (ranks_->size() > 1) gather(arrived_gradients());
   }
@@ -101,7 +102,7 @@ class GradientShards {
     Range node;
     Tensor<T> values;
   };
-  // Sums that come from some ranks, each in its range of a buffer.
+  // Sums received from some ranks, each in its own range of a buffer.
   struct Round {
     Tensor<T> received;
     std::vector<Range> from_rank;
@@ -121,7 +122,7 @@ class GradientShards {
   void on_gradient(const Node<T>& leaf);
   void send();
   void receive(Exchange& exchange);
-  // Returns the sum of a node over n scalars, from the sums of smaller nodes that `found` has.
+  // Returns the sum of a node, n scalars, computed from the sums of smaller nodes in `found`.
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
   // Makes `values` the gradients of a range of the row.
   void leave(const Range& range, const T* values);
@@ -139,14 +140,14 @@ class GradientShards {
   std::vector<ModelPart> slices_;                // by rank, with a range for each bucket
   std::vector<Range> places_;                    // by rank, of slices that lie one after the other
   std::vector<std::vector<Range>> nodes_;        // by rank, the largest nodes of its shards
-  std::size_t rounds_ = 0;                       // most nodes of a rank
+  std::size_t rounds_ = 0;                       // largest number of nodes of a rank
   std::map<const Node<T>*, std::size_t> index_;  // of leaves
   std::vector<Sum> sums_;                        // of this rank's shards so far, in order
-  std::size_t shard_ = 0;                        // the one that is being taken
+  std::size_t shard_ = 0;                        // the shard that is being taken
   bool begins_ = false;                          // whether the shard being taken begins a sum
   std::optional<OnGradient<T>> sender_;          // while gradients are sent early
   std::vector<std::size_t> missing_;             // by bucket, leaves without a complete gradient
-  std::size_t unsent_ = 0;                       // buckets; the last ones are sent first
+  std::size_t unsent_ = 0;                       // number of unsent buckets; the last goes first
   std::vector<Exchange> exchanges_;
   std::vector<bool> arrived_;  // by leaf, whether it had a gradient in any step
   bool checked_ = false;

@@ -9,7 +9,7 @@ namespace xgrad {
 
 static Ranks* current = nullptr;
 
-// Gathers lists whose lengths the other ranks do not know. Returns the range of each rank.
+// Gathers lists of different lengths. Returns the range of each rank in the result.
 template <class List>
 static std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
   std::vector<Range> of_rank;

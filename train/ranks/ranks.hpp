@@ -13,7 +13,8 @@
 
 namespace xgrad {
 
-/// A transfer of data between ranks; in this class there is none. Destruction does not wait.
+/// A transfer of data between ranks; this base class transfers nothing. The destructor does not
+/// wait.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -21,9 +22,9 @@ class Transfer {
   virtual void wait() {}
 };
 
-/// One process among several that run the same steps; in this class, the only one. All ranks call
-/// the functions that are not const in the same order. They throw Error if the processes cannot
-/// reach each other.
+/// One process among several that run the same steps; in this base class, the only one. All ranks
+/// call the functions that are not const in the same order. They throw Error if the processes
+/// cannot reach each other.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -33,10 +34,10 @@ class Ranks {
   /// Number of processes.
   virtual std::size_t size() const { return 1; }
 
-  /// Begins to send the elements to_rank[r] of `from` to each rank r. Also begins to receive what
-  /// rank r sent, as the elements from_rank[r] of another buffer, `into`. An element has `width`
-  /// bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from` stay the
-  /// same, until wait().
+  /// Begins to send the elements to_rank[r] of the first buffer to each rank r. Also begins to
+  /// receive the elements from_rank[r] of the second buffer from each rank r. An element has
+  /// `width` bytes. Both ranges of this rank itself are empty. Until wait(), both buffers must
+  /// live, and the first must not change.
   virtual std::unique_ptr<Transfer> begin_exchange(const void*,
                                                    const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
@@ -45,21 +46,22 @@ class Ranks {
   }
   /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
   virtual void progress() {}
-  /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.
+  /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranks'
+  /// elements into their ranges.
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 
-  /// From now on, ends all processes with a message if another rank does not answer for this time
-  /// in seconds, because it is stopped.
+  /// From now on, ends all processes with a message if another rank does not answer for this many
+  /// seconds, because it or its machine has stopped.
   virtual void watch(double /*timeout*/) {}
 };
 
-/// Ranks with this process only.
+/// The Ranks of a single process.
 Ranks& alone();
 
 /// The processes that train together with this one: alone() unless set_ranks() says otherwise.
 Ranks& ranks();
-/// Sets ranks(); with null, to alone(). Requires: the object outlives all uses.
+/// Sets ranks(); null sets it to alone(). Requires: the object outlives all uses.
 void set_ranks(Ranks* ranks);
 
 /// Every rank's `own`, in the order of the ranks.
@@ -80,7 +82,7 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own);
 /// Every rank's numbers, one list after the other in the order of the ranks.
 std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own);
 
-/// The sums of all shards together, in the order of the shards. `own` are those of this rank's
+/// Adds up the sums of all shards, in the order of the shards. `own` are the sums of this rank's
 /// shards, in order.
 template <class Sums>
 Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
@@ -99,7 +101,7 @@ Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
 /// rank, or else an Error that names the first rank that threw.
 void together(Ranks& ranks, const std::function<void()>& work);
 
-/// Whether it is true on any rank.
+/// Whether `here` is true on any rank.
 bool any(Ranks& ranks, bool here);
 
 /// The first text that is not empty, in the order of the ranks; empty if all are.

@@ -14,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr std::size_t kMostMaps = 48;
-constexpr std::size_t kMostNamed = 24;     // rows or columns whose tokens are shown
+constexpr std::size_t kMostNamed = 24;     // rows or columns that show their tokens
 constexpr double kLine = 13, kTitle = 18;  // in SVG units
 constexpr std::size_t kLongest = 10;       // of a token, in bytes
 
@@ -88,8 +88,9 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
   }
   if (figures.empty()) return "";
   return fmt::format(
-      "<p class=\"soft\">A row is a query, a column a key: the token of the row attends to that of "
-      "the column. White is no weight, dark blue the largest one of the map{}{}.</p>\n{}{}",
+      "<p class=\"soft\">Rows are queries, columns are keys: the token of a row attends to the "
+      "tokens of the columns. White is weight 0, dark blue the largest weight of the "
+      "map{}{}.</p>\n{}{}",
       all > kMostMaps ? fmt::format("; the first {} of {} maps", kMostMaps, all) : "",
       outputs_read(shape.output == OutputKind::generated), box, figures);
 }

@@ -109,8 +109,7 @@ std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, 
          "<polyline points=\"" + path + "\"/>\n" + (points.size() <= 40 ? circles : "") + "</g>\n";
 }
 
-// Every k-th point and the last one, so that there are at most about kMostPoints; without those
-// that are not finite.
+// Every k-th point and the last one, at most about kMostPoints, without points that are not finite.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, bool positive) {
   std::vector<ChartPoint> kept;
   const std::size_t every = (points.size() + kMostPoints - 1) / kMostPoints;
@@ -147,7 +146,7 @@ std::string body(const Chart& chart) {
   x.logarithmic = x.spans(chart.logarithmic_from);
   y.logarithmic = all.spans(kSpansMuch);
   x.low = kInfinity, x.high = -kInfinity;
-  std::vector<std::vector<ChartPoint>> points;  // those that are drawn
+  std::vector<std::vector<ChartPoint>> points;  // the points that are drawn
   for (const ChartLine& line : chart.lines) {
     for (const ChartPoint& p : points.emplace_back(thinned(line.points, y.logarithmic))) {
       x.include(p.x);
@@ -173,7 +172,7 @@ std::string body(const Chart& chart) {
 std::string drawing_style() {
   const std::string_view style = kStyle;
   const std::size_t begin = style.find("/* drawings */"), end = style.find("/* pages */");
-  const auto scheme = [&](std::size_t colours) {  // those that are defined from there on
+  const auto scheme = [&](std::size_t colours) {  // the colours that are defined after this place
     std::string text;
     for (std::size_t at = begin; at < end;) {
       const std::size_t use = std::min(style.find("var(", at), end);

@@ -1,4 +1,4 @@
-// The sections of report.html on the numbers of rows: curves, small lines, and settings.
+// The sections of report.html about the numbers in metrics.jsonl: curves, sparklines, and settings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 using Groups = std::span<const RunGroup>;
 
 constexpr std::size_t kMostCharts = 3;     // metrics of a run that have charts
-constexpr std::size_t kMostUnfolded = 12;  // rows of small lines that need no unfolding
+constexpr std::size_t kMostUnfolded = 12;  // rows of sparklines that are shown unfolded
 constexpr std::size_t kMostPlaces = 8;     // values of a setting that are named at its axis
 
-// A number that Metrics::figures() may compute from another one of its row.
+// A metric that Metrics::figures() may compute from another metric of the same row.
 struct Repeated {
   const char *name, *from, *formula;
   double (*of)(double);
@@ -78,8 +78,8 @@ std::vector<ChartLine> lines_of(Groups groups, const std::string& split,
   return lines;
 }
 
-// The formula by which a number follows from another one in all rows of the runs, or in all last
-// rows, as "exp(loss)"; empty if it does not.
+// The formula, such as "exp(loss)", that gives a metric from another one in all rows of the runs
+// or, with `last`, in all last rows; empty if none does.
 std::string formula(Groups groups, const std::string& name, bool last) {
   const auto found = std::ranges::find(kRepeated, name, &Repeated::name);
   if (found == kRepeated.end()) return "";
@@ -107,7 +107,7 @@ std::vector<std::string> main_metrics(Groups groups) {
   return names;
 }
 
-// "perplexity = exp(loss) is 1.23 at the end", for all numbers that are computed from this one.
+// "At the end, perplexity = exp(loss): 1.23.", for all metrics that are computed from this one.
 std::string note_on(const RunGroup& group, const std::string& metric) {
   std::vector<std::string> notes;
   for (const Repeated& repeated : kRepeated) {
@@ -136,7 +136,8 @@ bool grow_by_factors(const std::vector<double>& values) {
              : spread([](double x) { return std::log(x); }) < spread([](double x) { return x; });
 }
 
-// The places of a key's values at an axis: the numbers themselves, or 0, 1, ... for other values.
+// The places of a key's values on an axis: numbers are their own places; other values are at 0, 1,
+// ...
 struct Places {
   std::vector<double> of_groups;
   std::vector<std::pair<double, std::string>> named;  // in ascending order
@@ -247,13 +248,13 @@ std::string curves_section(Groups groups) {
   }
   if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
   const std::string best =
-      groups.size() > kLooks ? fmt::format("The best {} are drawn. ", kLooks) : "";
+      groups.size() > kLooks ? fmt::format("Only the best {} groups are drawn. ", kLooks) : "";
   const char* const over = std::ranges::all_of(groups, is_one_run)
                                ? "validation examples"
                                : "the runs of a group, or over the validation examples of one run";
   return "<h2>Curves</h2>\n<section>\n" + legend(lines_of(groups, "train", "")) +
          "<div class=\"charts\">\n" + charts + "</div>\n</section>\n<p class=\"soft\">" + best +
-         "Bands are one standard error on either side, over " + over + ".</p>\n";
+         "Bands show one standard error above and below, computed over " + over + ".</p>\n";
 }
 
 std::string numbers_section(const RunGroup& group) {
@@ -293,11 +294,11 @@ std::string settings_section(Groups groups) {
   for (const auto& row : chosen_settings(groups)) {
     for (const std::string& metric : metrics) charts += chart(setting_chart(groups, row, metric));
   }
-  return charts.empty() ? ""
-                        : "<h2>Settings</h2>\n<div class=\"charts\">\n" + charts +
-                              "</div>\n<p class=\"soft\">The last validation of each group, in its "
-                              "colour. The "
-                              "grey line joins the means at each value.</p>\n";
+  return charts.empty()
+             ? ""
+             : "<h2>Settings</h2>\n<div class=\"charts\">\n" + charts +
+                   "</div>\n<p class=\"soft\">Each point is the last validation of a group, in the "
+                   "colour of the group. The grey line joins the means for each value.</p>\n";
 }
 
 }  // namespace xgrad::html

@@ -19,8 +19,8 @@ namespace {
 using Dsyevd = void(const char*, const char*, const int*, double*, const int*, double*, double*,
                     const int*, int*, const int*, int*);
 
-// Whether a limit leaves this process the memory that OpenBLAS takes when it is loaded. Without it,
-// OpenBLAS would wait forever.
+// Whether this process may use the memory that OpenBLAS takes when it is loaded. If a limit forbids
+// it, OpenBLAS would wait forever.
 bool has_room() {
   constexpr std::size_t kBytes = 256 << 20;
   void* const room =
@@ -57,7 +57,7 @@ constexpr std::size_t kMostTokens = 200;                     // more names canno
 constexpr double kWidth = 800, kHeight = 500, kMargin = 36;  // in SVG units
 constexpr std::size_t kLongest = 24;                         // of a name, in bytes
 
-// How often each class goes with each token: (tokens, classes).
+// Counts how often each token has each class: (tokens, classes).
 std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& examples,
                                        std::size_t tokens) {
   std::vector<std::size_t> counts(tokens * shape.classes);
@@ -80,8 +80,8 @@ struct Box {
   }
 };
 
-// Finds a place for a name of this width at a point: beside it, above or below it, where it covers
-// neither a point nor another name. Adds it to what is `taken`; nothing if there is no room.
+// Finds a place for a name of this width beside, above or below a point, so that it covers neither
+// a point nor another name, and adds the place to `taken`. Returns nothing if there is no room.
 std::optional<Box> place_name(double x, double y, double width, std::vector<Box>& taken) {
   constexpr double kGap = 4, kUp = 9, kDown = 3;  // a line of text, from its baseline
   const double beside = x + kGap + 1, before = x - kGap - 1 - width, middle = x - width / 2;
@@ -153,10 +153,9 @@ std::string html::embeddings_section(const Tensor<double>& embeddings, const Tas
           ? fmt::format("the first {} of {}", tokens, grouped(shape.vocabulary))
           : fmt::format("all {}", tokens),
       100 * projection->explained[0], 100 * projection->explained[1]);
-  text += !by_class ? "Colours only tell tokens apart.</p>\n"
-                    : "The colour is the class that goes with a token most often in "
-                      "the examples.</p>\n";
-  // Not legend(), which stays at the top of the window for the charts.
+  text += !by_class ? "Colours have no meaning.</p>\n"
+                    : "The colour of a token is its most frequent class in the examples.</p>\n";
+  // Does not use legend(), because that legend stays at the top of the window, for the charts.
   text += "<p>";
   for (std::size_t c = 0; by_class && c < classes; ++c) {
     text += "<span>" + sample(c) + escape(class_text(std::int32_t(c), shape)) + "</span> ";

@@ -23,14 +23,14 @@ using html::escape;
 namespace {
 
 constexpr std::size_t kExamples = 1000;
-constexpr std::size_t kSamples = 6;       // right ones and wrong ones
+constexpr std::size_t kSamples = 6;       // shown: this many right and this many wrong
 constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
 constexpr std::size_t kMostNumbers = 32;  // of a prediction
 
 // An example of the test split with its prediction.
 struct Sample {
   std::size_t index = 0;
-  // By word, yes-or-no answer or number.
+  // One entry for each token, yes-or-no answer or number.
   std::vector<std::string> targets = {}, predictions = {};
   bool right = true;  // every class or answer that counts is right
   // For classes: the probability of the most confident error or, without errors, of the least
@@ -112,7 +112,7 @@ Sample with_answers(const Example& example, const TaskShape& shape, const T* out
   return sample;
 }
 
-// Keeps the samples of the highest scores, the first of equal ones.
+// Keeps the samples with the highest scores; of equal scores, the first.
 void keep_highest(std::vector<Sample>& kept, const Sample& sample) {
   kept.insert(std::ranges::upper_bound(kept, sample.score, std::greater(), &Sample::score), sample);
   if (kept.size() > kSamples) kept.pop_back();
@@ -137,10 +137,10 @@ std::string sample_box(const Sample& sample, const Dataset& examples, const Task
   return text + "</dl></div>\n";
 }
 
-// The samples of a part of the examples, kept as they were seen.
+// The samples to show, and counts of right and wrong examples.
 struct Samples {
   std::size_t wrong_count = 0, right_count = 0;
-  std::vector<Sample> wrong = {}, right = {};  // of numbers, all are right
+  std::vector<Sample> wrong = {}, right = {};  // samples of numbers are all in `right`
 
   void add(const Sample& sample, bool numbers) {
     ++(sample.right ? right_count : wrong_count);
@@ -170,8 +170,8 @@ std::string samples_section(const Samples& samples, const Dataset& examples,
   }
   if (!samples.right.empty()) add("Right:" + count(samples.right_count), samples.right);
   return text +
-         "<p class=\"soft\">The probability is that of the most confident error or, if there is "
-         "none, of the least confident answer.</p>\n";
+         "<p class=\"soft\">The probability belongs to the most confident wrong answer of the "
+         "example or, if all are right, to the least confident answer.</p>\n";
 }
 
 // Precision, recall and F1 of each class; empty without classes.

@@ -59,7 +59,7 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-// The heads of a table with a column for each group.
+// The column headings of a table with a column for each group.
 Row heads(const Groups& groups) {
   Row row{""};
   for (const RunGroup& group : groups) row.push_back(breakable(group.name, ','));
@@ -102,7 +102,7 @@ std::vector<Row> overview(const Groups& groups) {
   return transposed(rows);
 }
 
-// The run with the lowest validation loss among those that the means are over.
+// The run with the lowest validation loss among the runs that the means include.
 const RunHistory& best_run(const RunGroup& group) {
   const std::vector<const RunHistory*> runs = group.averaged();
   return **std::ranges::min_element(
@@ -114,10 +114,10 @@ std::string note_on_errors(std::span<const RunGroup> groups) {
   return std::ranges::all_of(groups, is_one_run)
              ? "± is one standard error over the examples."
              : "Runs that differ only in train.seed form a group. The table shows the mean over "
-               "its runs ± the standard error of the mean. Means are over finished runs, or over "
-               "unfinished ones if none finished, or over failed ones if all failed. A mean over "
-               "one run of several has no ±. For a group of one run, ± is one standard error over "
-               "the examples.";
+               "its runs ± the standard error of the mean. Only finished runs count; if none "
+               "finished, unfinished runs count; if all failed, failed runs count. If only one of "
+               "several runs counts, its numbers have no ±. For a group of one run, ± is one "
+               "standard error over the examples.";
 }
 
 std::string soft(const std::string& text) {
@@ -140,7 +140,7 @@ std::string results_of(const RunGroup& group, const std::vector<Row>& references
   return table(rows) + soft(note_on_errors(one));
 }
 
-// Whether the name of a group consists of values that the table shows beside it, as in a sweep.
+// Whether the name of a group consists of settings that the table shows anyway, as in a sweep.
 bool says_its_settings(std::string name, const std::vector<Row>& settings, std::size_t group) {
   const auto plain = [](std::string text) {
     std::erase(text, '"');
@@ -164,7 +164,7 @@ std::string results_of(const Groups& groups) {
     if (i < kLooks) rows[i + 1][0] = html::sample(i) + rows[i + 1][0];
   }
   return table(rows) +
-         soft("The lowest validation loss comes first, groups with failed runs last. " +
+         soft("Groups are sorted by validation loss. Groups with failed runs come last. " +
               note_on_errors(groups));
 }
 
@@ -185,7 +185,8 @@ struct Examined {
 
 Examined look_at(const RunHistory& run, bool heads, std::size_t rank) try {
   if (rank < kMostExamined) return {run, examine(run.path, heads)};
-  return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
+  return {
+      run, {}, fmt::format("only the models of the best {} groups are evaluated", kMostExamined)};
 } catch (const Error& error) {
   return {run, {}, error.what()};
 }
@@ -204,13 +205,16 @@ std::string gradients_of(const RunHistory& run) try {
   return error.what();
 }
 
-// The page that explains the model, with a link if it is beside this one, or the command for it.
+// A link to explain.html if it is in the directory of this page, its path if it is elsewhere, or
+// else the command that writes it.
 std::string explained(const RunHistory& run, bool beside) {
   const std::string path = escape(run.path + "/explain.html");
   if (!std::filesystem::exists(run.path + "/explain.html")) {
     return "<pre>xgrad explain " + escape(run.path) + " --out " + path + "</pre>\n";
   }
-  return "<p>" + (beside ? "<a href=\"explain.html\">The model at work</a>" : path) + "</p>\n";
+  return "<p>" +
+         (beside ? "<a href=\"explain.html\">How the model works, on any input</a>" : path) +
+         "</p>\n";
 }
 
 std::string state_of(const RunHistory& run) {
@@ -247,7 +251,7 @@ std::string headline(const RunGroup& group) {
                      figure(names[1]), figure(names[0]));
 }
 
-// If there are several runs, only those that did not finish get a line each.
+// If there are several runs, only unfinished and failed runs get a line each.
 std::string header(const std::vector<RunHistory>& runs, const Groups& groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {
@@ -271,14 +275,14 @@ std::string configuration(const Examined& run, const std::string& of) {
   return fmt::format(
       "<h2>Model{0}</h2>\n<pre>{1}</pre>\n{8}{2}<h2>Configuration{0}</h2>\n<details>"
       "<summary>config.toml</summary>\n<pre>{3}</pre></details>\n"
-      "<h2>Again{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
+      "<h2>Rerun{0}</h2>\n<pre>xgrad train {4}/config.toml run.dir={4}-again</pre>\n"
       "<p class=\"soft\">The same config gives the same bits on any number of threads, and on any "
       "processor with the same arithmetic.</p>\n<h2>Machine{0}</h2>\n<p>Trained in the arithmetic "
-      "{5}, {6}. This page: xgrad {7}.</p>\n",
+      "{5}, on {6}. xgrad {7} wrote this page.</p>\n",
       of, escape(model_of(record.config)), gradients.empty() ? "" : "<p>" + gradients + "</p>\n",
       escape(record.config_text), escape(record.path),
       escape(found.arithmetic.empty() ? arithmetic(train.precision == "bf16") : found.arithmetic),
-      train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all its cores", kVersion,
+      train.threads > 0 ? fmt::format("{} thread(s)", train.threads) : "all cores", kVersion,
       why_not.empty() ? explained(record, of.empty()) : "");
 }
 

@@ -1,5 +1,5 @@
-// report.html: one self-contained page about one run or several; its parts about a trained model;
-// and the HTML and SVG charts that it is made of. All text from outside goes through escape().
+// report.html: one self-contained page about one run or several. Also its parts that show a trained
+// model, and the HTML and SVG charts. All text from outside goes through escape().
 #pragma once
 
 #include <array>
@@ -34,11 +34,11 @@ std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
 
 /// The parts of report.html that show a trained model. Text is HTML.
 struct Examination {
-  std::string arithmetic;  ///< in which it was trained
+  std::string arithmetic;  ///< arithmetic in which it was trained
   /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
-  /// Names and values of references for the results on the test split: the best possible, baselines
-  /// from counts in training data, at least 1,000 examples, and the task's rules.
+  /// Names and values of references for the results on the test split: the best possible result,
+  /// the task's rules, and baselines fitted by counting in at least 1,000 training examples.
   std::vector<std::vector<std::string>> references;
 };
 
@@ -54,9 +54,9 @@ struct Projection {
 };
 
 /// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Each eigenvector
-/// has a positive component of largest size. All is 0 where points do not differ. Returns nothing
-/// if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for it.
-/// Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
+/// has a positive component of largest size. If all points are equal, all results are 0. Returns
+/// nothing if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for
+/// it. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
 std::optional<Projection> principal_components(const Tensor<double>& x);
 
 namespace html {
@@ -76,7 +76,7 @@ extern const char* const kStyle;  ///< the style sheet of pages and pictures
 
 std::string uri(const Picture& picture);  ///< returns a picture as a data: URI
 
-/// Returns a fraction with four digits, before a bar of its length.
+/// Returns a fraction with four digits and a bar that shows it.
 std::string bar(double fraction);
 
 struct ChartPoint {
@@ -94,8 +94,8 @@ struct ChartLine {
   std::vector<ChartPoint> points;
 };
 
-/// Lines over x. Positive y over a wide range get a logarithmic axis. NaN and infinity are left
-/// out.
+/// Lines over x. If all y are positive and their range is wide, the y axis is logarithmic. NaN and
+/// infinity are left out.
 struct Chart {
   std::string title, x, y;  ///< title of the chart and of its axes
   std::vector<ChartLine> lines;
@@ -117,7 +117,7 @@ std::string picture(const Chart& chart);
 /// Returns a small line without axes, for use beside its numbers.
 std::string sparkline(const std::string& title, const std::vector<ChartPoint>& points);
 
-/// Returns a text of a drawing. `anchor` is "start", "middle" or "end"; `more` further attributes.
+/// Returns an SVG text element. `anchor` is "start", "middle" or "end"; `more` adds attributes.
 std::string text_at(double x, double y, const char* anchor, const std::string& text,
                     const char* more = "");
 /// Returns the title of an axis, centred at this point; `turned` for a vertical axis.
@@ -134,11 +134,11 @@ std::string sample(std::size_t look);
 /// Returns one legend for any number of charts: samples and names of the lines.
 std::string legend(const std::vector<ChartLine>& lines);
 
-/// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than
-/// three tokens or two features, or no LAPACK. If inputs are tokens, targets are classes, and there
-/// are no more classes than colours, a token has the colour of the class that it has most often in
-/// the examples (the first one of a tie). The class of a token is its own target, or that of its
-/// sequence.
+/// A scatter plot of the embeddings (V, D) of all tokens, with their names. Empty if there are
+/// fewer than three tokens or two features, or no LAPACK. If inputs are tokens, targets are
+/// classes, and there are no more classes than colours, the colour of a token shows its most
+/// frequent class in the examples (ties go to the first). In an example, the class of a token is
+/// its own target, or the target of its sequence.
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 
@@ -150,8 +150,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without those that follow from another number in all rows of the runs,
-/// or in all last rows, such as perplexity.
+/// The names of metrics_of() without metrics that are functions of another one, as perplexity =
+/// exp(loss). Checks this on all rows of the runs or, with `last`, on their last rows.
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 
@@ -162,11 +162,12 @@ std::string overfitting(const RunGroup& group);
 /// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
 std::string curves_section(std::span<const RunGroup> groups);
 
-/// A table of all other numbers of a group: small lines with first, last, least and largest values.
+/// A table of the other numbers of a group, those without a chart: for each a sparkline with the
+/// first, last, smallest and largest value.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() in alphabetical order, without keys that have the same value in all groups that
-/// have them, such as keys of one optimizer.
+/// settings_of() in alphabetical order. Some groups lack a key, such as a key of another optimizer;
+/// leaves out a key if all groups that have it agree.
 std::vector<std::vector<std::string>> chosen_settings(std::span<const RunGroup> groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.

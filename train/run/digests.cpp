@@ -45,7 +45,7 @@ class DigestLog final : public TrainerHooks {
 
   const Parameters<T>& parameters_;
   const RunDirectory& run_;
-  std::string digests_;  // of the current step, as a row without its start
+  std::string digests_;  // of the current step: the row without its beginning
   std::optional<Trace<T>> trace_;
 };
 

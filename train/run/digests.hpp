@@ -1,4 +1,4 @@
-// The digests of every tensor of every step, which show where two runs first differ.
+// Digests of every tensor of every step. They show where two runs first differ.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace xgrad {
 
 /// Returns a hook that writes digests.jsonl ([log] digests) for a model with these parameters that
-/// is trained on this thread: for each step a row of the places, in order, of all outputs,
-/// gradients and updated parameters, each with the first 16 digits of its SHA-256.
+/// is trained on this thread: a row for each step. A row lists all outputs, gradients and updated
+/// parameters, in order: the place of each (OpPlace), and the first 16 digits of its SHA-256.
 template <class T>
 std::shared_ptr<TrainerHooks> make_digest_log(const Parameters<T>& parameters,
                                               const RunDirectory& run);

@@ -40,7 +40,8 @@ constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", kDigests, "log
 constexpr char kBad[] = ".bad";             // ends the name of the file of a log's bad lines
 constexpr std::size_t kLongestOwner = 512;  // above the length of a lock file's text
 
-// The directory of a path's last part. Keeps "..", which does not lead back through a link.
+// The directory that holds the last part of a path. Does not remove "..", because x/.. is not the
+// current directory if x is a link.
 static std::string above(const std::string& path) {
   fs::path name(path);
   if (!name.has_filename()) name = name.parent_path();  // ends with a slash
@@ -88,7 +89,7 @@ static std::string owner(int process = ::getpid()) {
   return "process " + std::to_string(process) + " on " + host;
 }
 
-// Whether the text is that of owner(), or as a power failure leaves it: a part, and zeros.
+// Whether a text is one of owner(), or what a power failure leaves of one: a part, then zeros.
 static bool is_owner(const std::string& text) {
   static const std::regex known("process [0-9]+( | o| on| on [^ \n]*)?");
   const std::string start = text.substr(0, text.find('\0'));
@@ -102,8 +103,8 @@ static bool is_dead(const std::string& name) {
   return process > 0 && name == owner(process) && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-// The process that holds the lock. It writes its name a moment after it gets the lock, over the
-// name of a process that was killed.
+// The process that holds the lock. It writes its name a moment after it gets the lock; until then,
+// the file may hold the name of a process that was killed.
 static std::string owner_of(int lock) {
   std::string name;
   for (int tries = 0; tries < 100 && (name.empty() || is_dead(name)); ++tries) {
@@ -113,8 +114,8 @@ static std::string owner_of(int lock) {
   return name.empty() ? "another process" : name;
 }
 
-// The name of something in the folder that a new run would take for its own; empty if there is
-// none. An empty log does not count: a run killed before its first step leaves one.
+// The name of a file in the folder that a new run would take for its own; empty if there is none.
+// An empty log does not count, because a run that was killed before its first step leaves one.
 static std::string remains(const Folder& folder) {
   const auto has_bytes = [](const Folder& in, const std::string& name) {
     return in.holds(name) && in.input(name).size() > 0;
@@ -148,7 +149,7 @@ static void check_manifest(const Folder& checkpoints) {
   }
 }
 
-// The line of the manifest for the certificate, or all other lines.
+// The lines of the manifest: the line for the certificate, or all other lines.
 static std::string listed(const Folder& checkpoints, bool certificate) {
   std::string text;
   Lines lines(checkpoints.input(kManifest));
@@ -190,7 +191,8 @@ static void check_unused(const Folder& folder) {
                  " but no config.toml, so it is not a run directory; choose another run.dir");
 }
 
-// Throws IoError unless files of a run are regular, and have one link if runs write them in place.
+// Throws IoError if a file of a run is not a regular file, or if runs write it in place and it has
+// several hard links.
 static void check_files(const Folder& folder) {
   for (const char* name : {kLock, kConfig, kConfigDigest, kCsv, kReport, kCertificate}) {
     folder.holds(name);
@@ -213,11 +215,11 @@ static void check_files(const Folder& folder) {
 // Locks the directory and removes temporary files of a killed run. Throws LockError, IoError.
 static detail::Descriptor locked(const Folder& folder) {
   const std::string file = folder.path_of(kLock), mine = owner();
-  // The file is empty until the process that gets the lock, this one or another, writes its name.
+  // The file is empty until the process that gets the lock writes its name.
   try {
     if (!folder.holds(kLock)) publish(folder, kLock, "");
   } catch (const IoError&) {
-    if (!folder.holds(kLock)) throw;  // otherwise another process was faster
+    if (!folder.holds(kLock)) throw;  // another process has made it first
   }
   detail::Descriptor lock = folder.open(kLock, O_RDWR);
   if (!lock.lock(file)) detail::fail<LockError>(folder.path(), " is in use by ", owner_of(lock));
@@ -233,7 +235,8 @@ static detail::Descriptor locked(const Folder& folder) {
   return lock;
 }
 
-// Creates missing files and syncs names: a power failure must not take only a checkpoint's folder.
+// Creates missing files and syncs their names, so that a power failure does not lose the folder of
+// the checkpoints and keep the rest.
 RunDirectory::RunDirectory(Folder folder, detail::Descriptor lock)
     : folder_(std::move(folder)), lock_(std::move(lock)), checkpoints_([&] {
         sync_name(path());
@@ -274,13 +277,15 @@ RunDirectory RunDirectory::open(const std::string& path) {
   return {std::move(folder), std::move(lock)};
 }
 
-// Writes the digest first: after a crash in between, it matches no config and so claims nothing.
+// Writes the digest first. After a crash in between, the digest matches no config, so
+// config_was_replaced() is false.
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);
 }
 
-// After a crash in between, the manifest lists another file, which `xgrad verify` reports.
+// After a crash in between, the manifest does not match the certificate, and `xgrad verify` reports
+// it.
 void RunDirectory::replace_certificate(const std::string& text) const {
   publish_over(
       checkpoints_, kManifest,
@@ -300,7 +305,7 @@ bool RunDirectory::config_was_replaced() const {
              manifest_line(kConfig, folder_.read(kConfig, most)) + "\n";
 }
 
-// After a crash in between, the next resume moves the lines again.
+// After a crash in between, the next resume moves the bad lines again.
 std::string RunDirectory::cut_back(const std::string& file, std::uint64_t step,
                                    bool validated) const {
   if (!folder_.holds(file)) return "";

@@ -11,7 +11,8 @@ namespace xgrad {
 /// The log of make_digest_log().
 inline constexpr const char* kDigests = "digests.jsonl";
 
-/// Creates a directory and its parents, which survive a power failure. Throws IoError.
+/// Creates a directory and its parents, synced so that they survive a power failure. Throws
+/// IoError.
 void make_directory(const std::string& path);
 
 /// The directory of a run, locked against other processes.
@@ -22,8 +23,8 @@ class RunDirectory {
   /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens a run. Throws IoError if the directory is not a run, or if something with the name of
-  /// one of its files is not a regular file; LockError if it is in use.
+  /// Opens a run. Throws IoError if the directory is not a run, or if a name of a run's file
+  /// belongs to something else, such as a link or a folder; LockError if it is in use.
   static RunDirectory open(const std::string& path);
 
   /// The path by which the directory was opened.
@@ -35,16 +36,16 @@ class RunDirectory {
 
   /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;
-  /// Writes the certificate of the model's gradients, and lists it in the manifest. Throws IoError.
+  /// Writes the gradient certificate, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
   /// Removes the lines of checkpoints from the manifest, for a run that has none. Throws IoError.
   void forget_checkpoints() const;
-  /// Whether replace_config() wrote the run's current config.
+  /// Whether replace_config() wrote the run's current config; false if somebody edited the file.
   bool config_was_replaced() const;
 
   /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
-  /// byte, and removes those of later steps. Unless the step is `validated`, also removes the row
-  /// of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
+  /// byte, and removes the rows of later steps. Unless the step is `validated`, also removes the
+  /// row of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
   /// message that lists them; empty if there are none. Throws IoError.
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 

@@ -19,13 +19,13 @@ const Figure* find(const std::vector<Figure>& figures, const std::string& name) 
   return found == figures.end() ? nullptr : &*found;
 }
 
-// A claim about a metric: it lies in a range.
+// A claim that a metric lies in a range.
 struct Claim {
   std::string key;  // of [expect]
   std::string metric;
   double least, most;
   std::string text;
-  bool at_end = false;  // about the test split alone
+  bool at_end = false;  // about the test split only
 
   bool holds(double value) const { return value >= least && value <= most; }
 };

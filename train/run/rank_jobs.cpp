@@ -49,7 +49,8 @@ std::string digest_of(const Parameters<T>& parameters) {
   return to_hex(hash.value());
 }
 
-// The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.
+// The hooks of a rank other than 0, which writes nothing. When rank 0 writes to TensorBoard, `look`
+// does this rank's part.
 struct Follower final : TrainerHooks {
   explicit Follower(std::function<void()> look) : look(std::move(look)) {}
   void on_evaluation(std::uint64_t, const Metrics&) override { look(); }
@@ -60,16 +61,16 @@ struct Follower final : TrainerHooks {
   Signals signals;
 };
 
-constexpr const char* kTraining = "training";  // else a job is the name of the split to score
+constexpr const char* kTraining = "training";  // any other job is the name of a split to score
 
-// A text from rank 0. The other ranks give none.
+// Returns the text of rank 0 on all ranks. The other ranks pass none.
 std::string from_first(const std::string& own = "") {
   return gather_texts(ranks(), own).front();
 }
 
-// Calls make(task) for the task of a config on all ranks; it returns the weights of what it made.
-// Rank 0 sends the others the job; the config, and the checkpoint to resume from or to score; the
-// same of each other run of an ensemble; and an empty text.
+// Calls make(task) on all ranks with the task of a config. make() returns the weights of the model
+// that it made. Rank 0 sends these texts to the others: the job; the config; the checkpoint to
+// resume from or to score; config and checkpoint of each other run of an ensemble; an empty text.
 template <class Make>
 void make_on_all_ranks(const std::string& job, const Config& config, const Checkpoint* checkpoint,
                        const Make& make, std::span<const FoundRun> others = {}) {
@@ -91,7 +92,7 @@ void make_on_all_ranks(const std::string& job, const Config& config, const Check
   together(ranks(), [&] {
     const bool is_copy = task->read_once(
         {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
-    // Empty on a rank that received a copy of the data of another rank.
+    // A rank that received a copy of another rank's data has no digest.
     const std::string data = is_copy ? "" : digest_of(*task);
     const auto is_bf16 = [](const FoundRun& run) { return run.config.train.precision == "bf16"; };
     const bool bf16 = config.train.precision == "bf16" || std::ranges::any_of(others, is_bf16);
@@ -176,7 +177,7 @@ void follow() {
         }
       });
     } catch (const std::exception&) {
-      if (at_work) throw;  // otherwise rank 0 reports it, and may have another job
+      if (at_work) throw;  // else rank 0 reports it, and may send another job
     }
   }
 }

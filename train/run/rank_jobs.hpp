@@ -1,4 +1,5 @@
-// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does.
+// Jobs: how several ranks train or score one run. Rank 0 does what a single process would do, and
+// sends the other ranks each job in which they take part.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ namespace xgrad {
 /// Tells that rank 0 has ended the job, so that the other ranks wait for the next one.
 void end_job();
 
-/// Whether the other ranks are at work in a job, and would wait for ever for a rank 0 that failed.
+/// Whether the other ranks are working in a job. If rank 0 fails then, they would wait for it for
+/// ever.
 bool others_at_work();
 
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
@@ -28,22 +30,22 @@ void send_end();
 /// the latter case, the other ranks must then be ended too.
 void follow();
 
-/// Makes the trainer of a run on all of ranks() and calls check(trainer); rank 0 sends them the
-/// job. One rank of each machine reads the data. If a rank fails, or if data, initial weights,
-/// program or class of processor differ between ranks, throws on all ranks: the exception of this
-/// rank, or else an Error that names the first such rank.
+/// Makes the trainer of a run on all of ranks() and calls check(trainer) on each. Rank 0 calls this
+/// function, and sends the job to the others. One rank of each machine reads the data. If a rank
+/// fails, or if data, initial weights, program or class of processor differ between ranks, throws
+/// on all ranks: the exception of this rank, or else an Error that names the first such rank.
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
     const std::function<void(const Trainer<T>&)>& check);
 
-/// The split of this name: the reverse of to_string(). Requires: it is one of the three.
+/// The split of this name: the inverse of to_string(). Requires: "train", "validation" or "test".
 Split split_of(const std::string& name);
 
 /// Loads the model of a run, or the ensemble of several, on all of ranks(), scores it on a split of
-/// the first as in training, and ends the job. Counts the classes if a table of them is readable.
-/// Calls progress(done, total) with the examples of this rank. Throws as
-/// make_trainer_on_all_ranks().
+/// the first run's data, as training does, and ends the job. Counts the classes if they are few
+/// enough for a readable table. Calls progress(done, total) with the examples of this rank. Throws
+/// as make_trainer_on_all_ranks().
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
     std::span<const FoundRun> sources, Split split,

@@ -28,7 +28,8 @@ namespace xgrad {
 template <class T>
 class RunRecorder final : public TrainerHooks {
  public:
-  /// Records the run of a trainer. Calls the hooks of `options` after it has done its own part.
+  /// Records the run of a trainer. After each event, it first writes its own files, then calls the
+  /// hooks of `options`.
   RunRecorder(const Config& config, const Trainer<T>& trainer, const RunDirectory& run,
               Console& console, const SessionOptions& options)
       : config_(config),
@@ -74,9 +75,10 @@ class RunRecorder final : public TrainerHooks {
     for (const auto& hook : options_.hooks) hook->on_evaluation(step, metrics);
   }
 
-  // Syncs the metrics and the manifest before the checkpoint: a power failure could otherwise take
-  // rows that no resumed run writes again, or leave a checkpoint that nothing lists. A checkpoint
-  // saved during its validation is overwritten after it, and only the second one is listed.
+  // Syncs the metrics and the manifest before the checkpoint. Otherwise a power failure could lose
+  // rows that no resumed run writes again, or leave a checkpoint that the manifest does not list. A
+  // checkpoint saved during its validation is overwritten after it, and only the second one is
+  // listed.
   void on_checkpoint(const Checkpoint& checkpoint) override {
     run_.folder().sync(kMetrics);
     const Folder& folder = run_.checkpoints();
@@ -129,7 +131,8 @@ class RunRecorder final : public TrainerHooks {
     console_.line(fmt::format("rank {} was told to stop", rank));
     told_to_stop_ = true;
   }
-  // train.max_seconds does not end an evaluation: one that takes longer would never complete.
+  // train.max_seconds does not end an evaluation. An evaluation that takes longer would never
+  // complete.
   bool break_off() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
 
@@ -169,7 +172,7 @@ class RunRecorder final : public TrainerHooks {
     if (file == kMetrics && config_.log_csv) run_.folder().append(kCsv, csv_row(row));
   }
 
-  // Numbers read back exactly; what a row lacks, and NaN and infinity, become empty cells.
+  // Numbers read back exactly. Missing numbers, NaN and infinity become empty cells.
   std::string csv_row(const MetricsRow& row) const {
     std::vector<std::string> cells = {std::to_string(row.step), row.split};
     for (const auto& [name, any] : columns_.numbers) {
@@ -196,7 +199,7 @@ class RunRecorder final : public TrainerHooks {
   const SessionOptions& options_;
   Signals signals_;
   TensorBoard board_;
-  MetricsRow columns_;         // of metrics.csv: the numbers of a training row; others have some
+  MetricsRow columns_;         // columns of metrics.csv: all numbers of a training row
   bool told_to_stop_ = false;  // by a hook or another rank
   double earlier_;             // training time in earlier processes
   Clock::time_point start_ = Clock::now();

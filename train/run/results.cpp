@@ -23,7 +23,7 @@ const Row kHeads = {"config",     "accuracy", "exact match",   "best",        "r
                     "loss",       "least",    "most frequent", "token alone", "window",
                     "parameters", "steps",    "seconds",       "claims"};
 
-// The mean and interval over the seeds of what f returns for each.
+// The mean and interval of f(outcome) over the seeds.
 template <class F>
 static Interval over_seeds(const std::vector<Outcome>& outcomes, const F& f) {
   std::vector<double> values;
@@ -118,7 +118,7 @@ std::string results_markdown(const std::vector<ConfigResult>& results) {
   std::string text;
   for (Row& cells : table(results)) {
     const bool heads = text.empty();
-    for (std::string& cell : cells) {  // a bar in a cell would end it
+    for (std::string& cell : cells) {  // a | in a cell would end the cell
       for (std::size_t at = 0; (at = cell.find('|', at)) != cell.npos; at += 2) {
         cell.insert(at, "\\");
       }
@@ -132,7 +132,7 @@ std::string results_markdown(const std::vector<ConfigResult>& results) {
 std::vector<std::string> parse_row(const std::string& markdown) {
   std::istringstream lines(markdown);
   std::string line;
-  for (int i = 0; i < 3; ++i) {  // the row is below the heads and the rule
+  for (int i = 0; i < 3; ++i) {  // the row is below the headings and a line
     if (!std::getline(lines, line)) return {};
   }
   Row cells(1);

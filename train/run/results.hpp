@@ -16,8 +16,8 @@ struct ConfigResult {
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
-  /// If another process trained it, its row of the table; otherwise empty, and the other members
-  /// make the row.
+  /// If another process trained it: its row of the table. Otherwise empty; then the row is made
+  /// from the other members.
   std::vector<std::string> cells = {};
 
   /// Whether all runs completed and all claims are true.
@@ -26,7 +26,7 @@ struct ConfigResult {
 
 /// A mean and half the width of its 95 % confidence interval.
 struct Interval {
-  double mean = 0;        ///< center of the interval
+  double mean = 0;        ///< centre of the interval
   double half_width = 0;  ///< half the width
 };
 /// Student's confidence interval of the mean: t s / sqrt(n). Its width is 0 for fewer than two
@@ -36,8 +36,8 @@ Interval student_interval(const std::vector<double>& values);
 inline constexpr std::size_t kMostSeeds = 10;
 
 /// Returns a table with a row per config: metrics on the test split with the best possible values,
-/// accuracies of rules without a model, parameters, steps, seconds, and whether the claims hold. ±
-/// is the standard error over examples, or half the 95 % confidence interval over several seeds.
+/// accuracies of simple baselines, parameters, steps, seconds, and whether the claims hold. ± is
+/// the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
 /// Returns the cells of the only row of that table; empty if it has none.
 std::vector<std::string> parse_row(const std::string& markdown);

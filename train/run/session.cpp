@@ -103,7 +103,7 @@ static void show_plan(Console& console, const Config& config, const Trainer<T>& 
   console.line("");
 }
 
-// Trains. An error that ends the run goes into its log, too.
+// Trains. Writes an error that ends the run into the run's log, too.
 template <class T>
 static void train(Trainer<T>& trainer, RunRecorder<T>& recorder, const RunDirectory& run,
                   Console& console) try {
@@ -111,7 +111,7 @@ static void train(Trainer<T>& trainer, RunRecorder<T>& recorder, const RunDirect
 } catch (const std::exception& error) {
   try {
     run.folder().append("log.txt", failure_line(error.what()));
-  } catch (const IoError& second) {  // not the error that ended the run
+  } catch (const IoError& second) {  // the log failed; throw the first error instead
     console.line(second.what());
   }
   throw;
@@ -199,15 +199,16 @@ static void tell_about_cpu(const Config& config, const Checkpoint* checkpoint, C
       "correct and memory is saved, but steps are slower than with float");
 }
 
-// A build in which a flag hides NaN and infinity from tests of their bits must not train.
+// Refuses to train if this program was built with a flag, such as -ffast-math, that breaks tests
+// for NaN and infinity.
 static void need_guard() {
   const volatile double zero = 0;
   check<Error>(is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-// Trains in the directory that open(trainer, console) returns. Before that, reads the data, checks
-// the claims, and checks that `place` has room for two checkpoints: one stays until the next is
+// Trains in the directory that open(trainer, console) returns. First reads the data, checks the
+// claims, and checks that `place` has room for two checkpoints, because one stays until the next is
 // complete.
 template <class Open>
 static Outcome run_session(const Config& config, const Checkpoint* checkpoint,
@@ -273,8 +274,8 @@ static void check_not_lost(const RunDirectory& run) {
                          kManifest, " lists ", lost, "; put one back, or start a new run");
 }
 
-// The best checkpoint up to that of `source`, from which a run continues in another directory; or
-// that of `source` itself. If the best is lost, the run begins without a best step.
+// For a run that continues from `source` in another directory: the best checkpoint up to it, or its
+// own checkpoint if that is the best. If the best is lost, the run begins without a best step.
 static Checkpoint best_of(FoundRun& source, const TrainConfig& train) try {
   const Folder folder(source.directory + "/checkpoints");
   const auto best = best_checkpoint(folder, train, source.checkpoint);
@@ -288,7 +289,7 @@ static bool is_newest(const FoundRun& source) try {
   return fs::equivalent(
       latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved).file, source.file);
 } catch (const NewerFormatError&) {
-  return false;  // this xgrad cannot read the newest one
+  return false;  // the newest one needs another xgrad
 }
 
 void add_hook(const PartEntry& part, HookMaker make) {
@@ -365,7 +366,7 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
   Config config = parse_config(text, file, overrides, ConfigWriter::xgrad);
   follow_own_data(config, folder.path(), overrides);
-  // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
+  // A change that was allowed once is part of the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
   Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
   follow_own_data(before, folder.path());

@@ -26,7 +26,7 @@ using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own
 /// the checkpoints of a run. Throws ConfigError when the name or a key is taken.
 void add_hook(const PartEntry& part, HookMaker make);
 
-/// Makes the hooks that log.hooks names. Throws ConfigError that names one that does not exist.
+/// Makes the hooks that log.hooks names. Throws ConfigError that names an unknown hook.
 std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config);
 
 /// A claim, checked against the result.
@@ -40,7 +40,7 @@ struct Verdict {
 struct Result {
   std::uint64_t steps = 0;              ///< steps taken
   std::size_t parameters = 0;           ///< number of scalars in all parameters
-  Metrics test = {};                    ///< metrics on the test split, of `best` or the last step
+  Metrics test = {};                    ///< metrics on the test split, at step `best` or the last
   std::optional<Ceiling> ceiling = {};  ///< best possible on the test split, if the task knows it
   std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
   /// The best possible on the test split for each token alone, if the task knows it.
@@ -49,15 +49,16 @@ struct Result {
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
   std::string arithmetic = {};                ///< in which it was computed; see cpu.hpp
-  std::optional<std::uint64_t> best = {};     ///< the step of `test` if it is not the last
+  std::optional<std::uint64_t> best = {};  ///< the step whose weights gave `test`, if not the last
 };
 
-/// Throws ConfigError for a claim about a metric or a ceiling that the task does not have.
+/// Throws ConfigError for a claim about a metric that the task does not have, or about a best
+/// possible result that it does not know.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
-/// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
-/// with the best possible result on the validation split (at_token_ceiling and the baseline: on the
-/// test split); nothing if none reaches them.
+/// Returns the step of the first validation in a run's rows at which all claims about metrics hold;
+/// nothing if there is none. Claims about the best possible result use the one of the validation
+/// split, except that at_token_ceiling and the baseline use the test split.
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
                                            const std::vector<MetricsRow>& rows, const Task& task,
                                            std::optional<double> baseline = {});
@@ -84,10 +85,10 @@ struct Outcome {
 /// Options of a session.
 struct SessionOptions {
   bool quiet = false;         ///< shows only results
-  std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
+  std::uint64_t kill_at = 0;  ///< step after which kill -9 ends the process; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
-  /// Hooks of the program. The run logs each event before it calls them. Their exceptions end the
-  /// run.
+  /// Hooks that the program adds. The run logs each event before it calls them. An exception in a
+  /// hook ends the run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 
@@ -102,8 +103,9 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
                      const SessionOptions& options);
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
-/// its directory or that checkpoint. From an older checkpoint, starts a new run in another
-/// directory, run.dir of the overrides if given. Without any checkpoint, starts the run again.
+/// the run's directory or that checkpoint. If `path` is an older checkpoint, starts a new run from
+/// it in another directory: run.dir of the overrides, if given. If the run has no checkpoint,
+/// starts it again.
 ///
 /// Throws ConfigError when the overrides change a key that `allow_change` does not name, or when
 /// the run's own directory would change; CheckpointError when the checkpoints are damaged or lost;

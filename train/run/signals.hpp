@@ -1,4 +1,5 @@
-// Signals: requests to stop or save, polled between steps and batches, never handled inside one.
+// Signals: requests to stop or save. A run looks for them between steps and between batches, so no
+// signal interrupts a step.
 #pragma once
 
 #include <csignal>

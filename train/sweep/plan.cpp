@@ -60,7 +60,7 @@ std::string directory_name(const Setting& setting) {
   return name.empty() ? "only" : name;
 }
 
-// The setting with a seed; "": that of the config.
+// The setting with a seed; "": the config's seed.
 Setting with_seed(Setting setting, const std::string& seed) {
   if (!seed.empty()) setting.emplace_back("train.seed", seed);
   return setting;
@@ -73,7 +73,8 @@ void shorten(Setting& setting, const Config& config, double part) {
   };
   set("train.steps", part_of(config.train.steps, part));
   set("schedule.warmup", std::uint64_t(part * double(config.schedule.warmup)));
-  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // counts validations
+  if (config.schedule.name == "plateau" &&
+      config.train.evaluate_every > 0) {  // its patience counts validations
     set("train.evaluate_every", part_of(config.train.evaluate_every, part));
   }
   if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));

@@ -25,21 +25,21 @@ struct SweptRun {
   Setting setting;
 };
 
-/// A setting without the seed. Each round trains it once per seed.
+/// A combination of values, without the seed. Each round trains it once per seed.
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length
-  std::vector<RunHistory> runs = {};                       ///< in this round; those that began
+  std::vector<RunHistory> runs = {};                       ///< runs of this round that have begun
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
 };
 
 /// The plan of a sweep.
 struct SweepPlan {
   std::string out = {};  ///< directory of the sweep
-  /// Every combination of values, or some that are drawn at random. The same train.seed draws the
-  /// same ones. The last key varies fastest.
+  /// Every combination of values, or some combinations drawn at random. The same train.seed draws
+  /// the same combinations. The last key varies fastest.
   std::vector<Trial> trials = {};
-  std::vector<std::string> seeds = {""};  ///< of each trial; "": that of the config
+  std::vector<std::string> seeds = {""};  ///< seeds of each trial; "": the config's seed
 };
 
 /// Throws ConfigError if a config is wrong, or if two runs would share a directory.
@@ -49,14 +49,15 @@ SweepPlan plan_sweep(const SweepOptions& options);
 /// steps.
 std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double part);
 
-/// The overrides of a run: those of all runs, then its setting.
+/// The overrides of a run: the overrides of all runs, then its setting.
 std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting);
 
 /// `part` of a number of steps, at least 1.
 std::uint64_t part_of(std::uint64_t steps, double part);
 
-/// The lengths of the rounds of successive halving, as fractions of a run's steps: {1/4, 1/2, 1}
-/// for three or four settings, as each keeps the better half. Jamieson & Talwalkar 2016.
+/// The lengths of the rounds of successive halving, as fractions of a run's steps. Each round keeps
+/// the better half of the settings, so three or four settings give {1/4, 1/2, 1}. Jamieson &
+/// Talwalkar 2016.
 std::vector<double> rungs(std::size_t settings);
 
 /// Throws IoError unless two locks of a file in this folder exclude each other, here and on other
@@ -67,8 +68,9 @@ void check_claims_work(const std::string& folder);
 /// empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
-/// Opens the log of a run and locks it; nothing if another process has locked it. The lock is free
-/// when this descriptor and the copies that a child inherits are closed: it ends with the run.
+/// Opens the log of a run and locks it; nothing if another process has locked it. The lock is
+/// released when this descriptor and the copies that a child inherits are closed, so it lasts as
+/// long as the run.
 std::optional<detail::Descriptor> claim(const std::string& log);
 
 /// The history of a run; nothing if it has not begun.

@@ -14,7 +14,8 @@
 
 namespace xgrad {
 
-/// Processes of the `xgrad` command, each with a name. The destructor ends those that still run.
+/// Processes of the `xgrad` command, each with a name. The destructor ends processes that still
+/// run.
 class Processes {
  public:
   Processes() = default;
@@ -22,15 +23,16 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  /// Starts `program`, or this one if that is empty, with its output in `log`. Throws IoError.
+  /// Starts `program` (empty: this program) with the arguments `words`, and writes its output to
+  /// `log`. Throws IoError.
   void start(const std::string& name, const std::string& program, std::vector<std::string> words,
              const detail::Descriptor& log);
-  /// Sends a signal to all.
+  /// Sends a signal to all running processes.
   void signal(int number) const;
-  /// Name and exit code of one that has ended, 128 + n after signal n; nothing if none has. Throws
-  /// IoError.
+  /// Name and exit code of a process that has ended, 128 + n after signal n; nothing if none has.
+  /// Throws IoError.
   std::optional<std::pair<std::string, int>> reap();
-  /// The number of those that run.
+  /// The number of running processes.
   std::size_t size() const { return running_.size(); }
 
  private:

@@ -36,7 +36,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A TOML value as JSON. Values that JSON writes in another way, such as dates, stay text.
+// A TOML value as JSON. Values that JSON does not have, such as dates, become text.
 Json value_of(const std::string& literal) {
   const Json value = Json::parse(literal, nullptr, /*allow_exceptions=*/false);
   return value.is_discarded() || value.is_structured() ? Json(literal) : value;
@@ -56,8 +56,8 @@ Json object_of(const SweptRun& run, const RunHistory& history) {
   return object;
 }
 
-// Spreadsheets run a text that begins like a formula, so an apostrophe before it tells them that it
-// is text (OWASP, CSV Injection).
+// Spreadsheets execute a cell that begins like a formula. An apostrophe before it makes it text
+// (OWASP, CSV Injection).
 std::string cell(const Json& value) {
   std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (value.is_string() && text.find_first_of("=+-@\t\r") == 0) text.insert(0, "'");
@@ -124,8 +124,8 @@ class Sweep {
   }
 
   // Returns the signal that ended the round, or 0. Loads every config first, so that a wrong one is
-  // reported before any run starts. Finished runs need nothing. A worker does not repeat runs that
-  // failed elsewhere, either.
+  // reported before any run starts. Skips finished runs. A worker also skips runs that failed
+  // elsewhere.
   int train(double part) {
     const std::size_t begin = runs_.size();
     for (const Trial& trial : trials_) {
@@ -167,9 +167,9 @@ class Sweep {
                        (options_.worker && history->state == RunHistory::State::failed));
   }
 
-  // Starts or resumes the runs until all are done, and shows the progress meanwhile. A worker waits
-  // for runs that other workers train. On a signal, passes it on to the processes, and starts no
-  // more. Returns the signal, or 0.
+  // Starts or resumes runs until all are done, and shows the progress. A worker also waits for runs
+  // that other workers train. A signal is passed on to the processes, and no more are started.
+  // Returns the signal, or 0.
   int train_left() {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds kPause(5), kWait(500);  // for runs of other workers
@@ -225,7 +225,7 @@ class Sweep {
       }
       const SweptRun run = std::move(*next);
       next = left_.erase(next);
-      if (is_done(run)) continue;  // by another worker, since the last look
+      if (is_done(run)) continue;  // another worker has finished it
       if (::ftruncate(*file, 0) != 0) detail::fail_io(log, "cannot empty");
       std::vector<std::string> words = {"resume", directory, "--quiet"};
       if (!history_of(directory)) {
@@ -240,7 +240,7 @@ class Sweep {
     return false;
   }
 
-  // Reads the results of a round, which other workers may have done too.
+  // Reads the results of a round, also of runs that other workers trained.
   void read(const std::vector<SweptRun>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       Trial& trial = trials_[i / plan_.seeds.size()];
@@ -326,7 +326,7 @@ class Sweep {
     });
   }
 
-  // If no run could begin, there are no results, so what the first one said is shown, too.
+  // If no run could begin, there are no results. Then the message of the first run is shown, too.
   SweepEnd failure() const {
     const auto first = codes_.find(runs_.front().directory);
     const auto begun = [](const SweptRun& run) { return history_of(run.directory).has_value(); };
@@ -341,7 +341,7 @@ class Sweep {
   Console console_;
   bool good_ = true;            // whether every run so far succeeded
   std::vector<SweptRun> runs_;  // of every round so far
-  std::vector<SweptRun> left_;  // of this round, neither done nor started here
+  std::vector<SweptRun> left_;  // runs of this round to start
   Processes running_;           // by the directories of their runs
   std::vector<std::pair<std::string, int>>
       ended_;                         // in this round, with exit codes; 128 + n after signal n

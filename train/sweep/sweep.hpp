@@ -16,19 +16,19 @@ struct SweepOptions {
   std::string out = {};      ///< directory of the runs; empty: runs/sweep-NAME for NAME.toml
   std::size_t random = 0;    ///< number of combinations to draw at random; 0: all
   std::size_t jobs = 0;      ///< maximum of runs at a time, which share the cores; 0: one per core
-  bool halving = false;      ///< short runs of all first, then longer ones of the better half
-  bool worker = false;       ///< other workers, on any machine, train runs of the directory too
+  bool halving = false;      ///< successive halving: longer runs for the better half only
+  bool worker = false;       ///< shares the runs of `out` with other workers on any machine
   bool quiet = false;        ///< writes nothing to standard error
   std::string program = {};  ///< the `xgrad` command, which trains the runs; empty: this program
-  std::function<bool()> stop = {};  ///< asked often; when true, the sweep stops as by SIGTERM
+  std::function<bool()> stop = {};  ///< called often; true stops the sweep as SIGTERM does
 };
 
 /// The end of a sweep.
 struct SweepEnd {
-  /// 0: every run succeeded; 128 + n: signal n stopped the sweep; that of the first run if no run
-  /// could begin; else 1.
+  /// 0: every run succeeded. 128 + n: signal n stopped the sweep. If no run could begin, the exit
+  /// code of the first run. Otherwise 1.
   int exit_code = 0;
-  std::string message = {};  ///< what the first run said if no run could begin
+  std::string message = {};  ///< the first run's error message if no run could begin
 };
 
 /// Trains a config with every combination of values; does not repeat finished runs. On SIGINT or

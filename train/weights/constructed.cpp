@@ -14,7 +14,8 @@
 
 namespace xgrad {
 
-/// Sets single weights of an EncoderModel by the features that they connect. All are 0 at first.
+/// Sets single weights of an EncoderModel, named by the two features that they connect. At first,
+/// all weights are 0.
 class WrittenWeights {
  public:
   WrittenWeights(const ModelConfig& model, const Parameters<double>& parameters)
@@ -37,12 +38,13 @@ class WrittenWeights {
     const std::size_t row = (part * heads_ + head) * head_dim_ + to;
     return at(place(layer) + "self_attn.in_proj_weight", row, from);
   }
-  /// From a feature of a head's result to a feature of the token.
+  /// The weight from a feature of a head's result to a feature of the token.
   double& output(std::size_t layer, std::size_t head, std::size_t from, std::size_t to) {
     return at(place(layer) + "self_attn.out_proj.weight", to, head * head_dim_ + from);
   }
 
-  /// Hidden features of the first layer's MLP, and from one to a feature of the token.
+  /// The weights of the first layer's MLP: to a hidden feature, and from it to a feature of the
+  /// token.
   double& hidden(std::size_t from, std::size_t to) {
     return at(place(0) + "linear1.weight", to, from);
   }
@@ -58,7 +60,7 @@ class WrittenWeights {
   static std::string place(std::size_t layer) {
     return "encoder.layers." + std::to_string(layer) + ".";
   }
-  // Throws ConfigError when the tensor is too small, as for another task.
+  // Throws ConfigError if the tensor is too small, as it is for another task.
   double& at(const std::string& name, std::size_t row, std::size_t column = 0) {
     Tensor<double>& value = parameters_.at(name).mutable_value();
     const std::size_t columns = value.dimension() > 1 ? value.shape(1) : 1;
@@ -74,7 +76,7 @@ class WrittenWeights {
 
 namespace {
 
-// How far the score of the right place is above all others.
+// The difference between the score of the right place and all other scores.
 constexpr double kSharp = 40;
 
 // An encoder without norms and dropout.
@@ -115,8 +117,8 @@ void write_first(const TaskShape& shape, WrittenWeights& w) {
   w.head(1, 0, w.query, cls, 0) = w.head(1, 0, w.key, first, 0) = 1;
 }
 
-// Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then what the attention gives
-// of each symbol, then the share of the token's own symbol.
+// Weiss et al. 2021, for a fixed length n. Features: tokens one-hot, then the share of each symbol
+// (from the attention), then the share of the token's own symbol.
 ModelConfig histogram_model(const TaskShape& shape) {
   ModelConfig model = plain(1, 2 * shape.vocabulary + 1, shape.vocabulary);
   model.positions = "none";
@@ -147,7 +149,7 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
 
 // Chiang & Cholak 2022, section 3.1; the weights are those of the authors' program, with a class
 // token at place 0 instead of an end token. Features: bits one-hot in 0 and 1, the class token in
-// 2, i/n in 3, (-1)^i in 4, then what the layers find.
+// 2, i/n in 3, (-1)^i in 4, then the results of the layers.
 enum ParityFeature : std::size_t { one = 1, end, index, sign, ones, unit, last, answer };
 
 ModelConfig parity_model(const TaskShape&) {

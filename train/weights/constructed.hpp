@@ -1,4 +1,4 @@
-// Encoders whose weights are written down instead of trained (docs/constructed-encoders.md).
+// Encoders with weights set by hand instead of trained (docs/constructed-encoders.md).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace xgrad {
 
 class WrittenWeights;
 
-/// An encoder that solves a task with weights known from a paper.
+/// An encoder that solves a task, with weights from a paper.
 struct ConstructedEncoder {
   std::string name;  ///< name of the encoder and of its task
   std::string help;  ///< what its weights do, in one sentence
@@ -28,7 +28,7 @@ const std::vector<ConstructedEncoder>& constructed_encoders();
 /// Returns the encoder of this name. Throws ConfigError that lists the known names.
 const ConstructedEncoder& find_constructed_encoder(const std::string& name);
 
-/// The prefix of a [model] init_from that names a constructed encoder instead of a file.
+/// [model] init_from with this prefix names a constructed encoder instead of a file.
 inline constexpr const char* kConstructed = "constructed:";
 
 /// Returns the weights of an encoder for a model and a task. Throws ConfigError if the task has

@@ -12,7 +12,7 @@
 
 namespace xgrad {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t(4) << 30;  // of a file
+constexpr std::uint64_t kMostBytes = std::uint64_t(4) << 30;  // maximum size of a file
 constexpr std::size_t kMemory = std::size_t(96) << 20;        // memory of the readers themselves
 
 static WeightFile from_foreign_hdf5(std::string_view bytes) {
@@ -43,7 +43,7 @@ std::vector<std::string> foreign_formats() {
   return names;
 }
 
-// The file is mapped: if it has another format, the child reads only its start.
+// The file is memory-mapped, so the child reads only the start of a file in another format.
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected) try {
   const std::uint64_t size = format == "hdf5" ? hdf5_size(file) : file.size();
@@ -54,7 +54,8 @@ std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& 
                                    {.memory = most, .result = most, .seconds = seconds_for(size)});
   check<FormatError>(answer.done, answer.text);
   check<IoError>(!file.has_changed(), file.path(), ": changed while it was read");
-  // The answer comes from a process that may be compromised; from_safetensors() trusts no input.
+  // The answer comes from a process that a malicious file may control; from_safetensors() checks
+  // all its input.
   return from_safetensors(answer.text).tensors;
 } catch (const FormatError& error) {
   detail::fail<CheckpointError>(file.path(), ": ", error.what());

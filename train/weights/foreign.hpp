@@ -26,7 +26,7 @@ std::vector<std::string> foreign_formats();
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected);
 
-/// Does the work of the processes of read_foreign() and Hdf5File; see isolated.hpp.
+/// The work that read_foreign() and Hdf5File do in a child process; see isolated.hpp.
 std::string do_foreign_work(const NamedWork& named);
 
 }  // namespace xgrad

@@ -15,8 +15,9 @@
 
 namespace xgrad {
 
-// The rows that a parameter takes from a tensor of the file, as pairs (row of the file, row of the
-// model); no pairs: the whole tensor. The text says why it takes nothing; empty if it takes some.
+// The rows that a parameter takes from a tensor of the file: pairs (row of the file, row of the
+// model); no pairs mean the whole tensor. The text of a Match says why the parameter takes nothing;
+// it is empty if it takes something.
 using Rows = std::vector<std::pair<std::size_t, std::size_t>>;
 using Match = std::pair<Rows, std::string>;
 
@@ -55,7 +56,7 @@ static std::string line(const std::string& what, const std::vector<std::string>&
   return what + ": " + std::to_string(names.size()) + (names.empty() ? "" : ": ") + joined(names);
 }
 
-// A constructed encoder as the file that `xgrad construct` would write of it, without its config.
+// A constructed encoder, as the file that `xgrad construct` would write, but without a config.
 static SavedCheckpoint constructed(const std::string& name, const ModelConfig& m,
                                    const TaskShape& shape) {
   SavedCheckpoint weights;
@@ -79,8 +80,8 @@ static SavedCheckpoint read_weights(const std::string& path, std::size_t expecte
   return weights;
 }
 
-// The shape of a task that learns its own vocabulary, for the names of its ids; otherwise an empty
-// shape, because other tasks of one name have the same names.
+// The shape of a task that learns its vocabulary from data, for the names of its token ids. Other
+// tasks have an empty shape, because two tasks of the same name have the same token names.
 static TaskShape names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);

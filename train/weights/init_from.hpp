@@ -1,4 +1,4 @@
-// [model] init_from: initial weights from a file, all of them or those that fit.
+// [model] init_from: initial weights from a file, all of them or only the weights that fit.
 #pragma once
 
 #include <optional>
@@ -27,10 +27,10 @@ std::vector<std::string> lines_of(const PartialFit& fit);
 /// Overwrites the parameters for which `weights` has a tensor of the same shape, converting float
 /// and double to T. Leaves the others unchanged.
 ///
-/// If the names of ids in both `theirs` and `ours` are known, ids may differ. Then
-/// embedding.token.weight takes the rows of the words that both have, and a head for other classes
-/// does not fit. Throws CheckpointError, which starts with `origin`, and changes nothing if no
-/// tensor fits or a number is too large for T.
+/// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
+/// Then embedding.token.weight takes the rows of the tokens that both have, and a head for other
+/// classes does not fit. Throws CheckpointError, which starts with `origin`, and changes nothing if
+/// no tensor fits or a number is too large for T.
 template <class T>
 PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,
@@ -51,7 +51,8 @@ struct Initialization {
 /// checkpoint or a constructed encoder. Throws IoError. Throws CheckpointError, with nothing
 /// changed, if the file is in another format, is damaged or does not fit; the message then lists
 /// every parameter that is missing, unexpected or of another shape. Without init_strict it takes
-/// the weights that fit, as restore_fitting() does, with the names of ids in a checkpoint.
+/// the weights that fit, as restore_fitting() does, with the names of tokens that a checkpoint
+/// stores.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

@@ -14,8 +14,8 @@
 
 namespace xgrad {
 
-/// A trained model with scalar type T in the arithmetic of the run's train.precision, whose weights
-/// are packed for its products.
+/// A trained model with scalar type T, in the arithmetic of the run's train.precision. Its weights
+/// are packed: copied into the layout that matrix products read fastest.
 template <class T>
 struct TrainedModel {
   /// Makes the model of `config` for a task of this shape, with the checkpoint's weights converted
@@ -37,13 +37,13 @@ struct TrainedModel {
     std::vector<std::shared_ptr<const SequenceModel<T>>> members = {std::move(model)};
     for (const FoundRun& run : runs.subspan(1)) {
       const auto one = std::make_shared<TrainedModel>(run.config, run.checkpoint, shape, run.file);
-      members.emplace_back(one, one->model.get());  // keeps the weights, too
+      members.emplace_back(one, one->model.get());  // also keeps the weights alive
     }
     model = make_ensemble(shape.target, std::move(members));
   }
 
   TaskShape shape;                          ///< shape of the task
-  Parameters<T> parameters;                 ///< the weights; of an ensemble those of the first run
+  Parameters<T> parameters;                 ///< the weights; for an ensemble, of the first run
   std::unique_ptr<SequenceModel<T>> model;  ///< the model
 };
 

@@ -298,8 +298,8 @@ TaskEntry cmu_task() {
           .make = make,
           .needs =
               "Positions and about three layers, to read the letters on both sides; a decoder, to "
-              "choose phones that suit those before. All forms of one stem are in the same split; "
-              "a word is right if all of its letters are.",
+              "choose phones that suit the earlier phones. All forms of one stem are in the same "
+              "split. A word is right if all of its letters are right.",
           .theory = "open: no theorem is known",
           .source = "the Carnegie Mellon Pronouncing Dictionary, as in Debian's festlex-cmu",
           .best =

@@ -99,13 +99,13 @@ TaskEntry kjv_task() {
            {.name = "tokens",
             .fallback = "plain_words",
             .help = "With predict = book: kind of token. plain_words: a word; word_pairs: words "
-                    "and, after each, its pair with the next.",
+                    "and, after each, a token for its pair with the next word.",
             .choices = {"plain_words", "word_pairs"}},
            {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
             below(1)},
            {"max_length", 128,
             "Maximum characters (masked) or tokens (book) of a verse; the rest is cut off. With "
-            "predict = next: tokens in an example; longer verses become several.",
+            "predict = next: tokens in an example; longer verses become several examples.",
             1, 65536},
            {"min_count", 2,
             "With predict = book: minimum count in the training rows; rarer tokens become <unk>.",
@@ -113,8 +113,9 @@ TaskEntry kjv_task() {
       .debian_packages = {"bible-kjv"},
       .make = make,
       .needs =
-          "Positions and two layers for hidden characters, which depend on both sides of a gap; "
-          "for next ones also a causal mask; for books no layer, because single words reveal them.",
+          "Hidden characters need positions and two layers, because they depend on both sides of a "
+          "gap. Next characters also need a causal mask. Books need no layer, because single words "
+          "reveal them.",
       .theory = "open: no theorem is known",
       .source = "the King James Bible, as in Debian's bible-kjv",
       .best = "unknown, because nobody knows the distribution of the verses"};

@@ -119,8 +119,8 @@ TaskEntry languages_task() {
       .debian_packages = packages(),
       .make = make,
       .needs =
-          "Positions and about three layers, to read letters in order. Words that are in several "
-          "lists are left out, and no word is in two splits.",
+          "Positions and about three layers, to read letters in order. Words in several lists are "
+          "left out, and no word is in two splits.",
       .theory = "open: no theorem is known",
       .source = "Debian's word lists",
       .best = "unknown, because nobody knows the distribution of the words of a language"};

@@ -54,10 +54,10 @@ extern const std::vector<TaskEntry> kCountingTasks = {
         }),
     synthetic_task(
         {.name = "most_frequent",
-         .summary = "Find the most frequent token; of several, the smallest.",
+         .summary = "Find the most frequent token; ties go to the smallest.",
          .options = uniform_options(),
-         .needs =
-             "No positions and two layers, the second to compare counts; close counts are hard.",
+         .needs = "No positions and two layers: the first counts, the second compares counts. "
+                  "Counts that differ by little are hard.",
          .theory = "needs depth: one layer counts, the next compares counts (Weiss et al. 2021)",
          .source =
              "after the sorting by frequency of Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
@@ -123,7 +123,8 @@ extern const std::vector<TaskEntry> kCountingTasks = {
     bits_task(
         {.name = "even_pairs",
          .summary = "Say whether the number of pairs 01 and 10 is even.",
-         .needs = "Positions and one layer: it is even if the first and last token are equal.",
+         .needs =
+             "Positions and one layer: the number is even if the first and last tokens are equal.",
          .theory = "needs positions: the number of changes is even exactly if the first and last "
                    "tokens are equal, which one layer with two heads compares",
          .source = "Deletang et al. 2023, arXiv:2207.02098"},

@@ -134,8 +134,8 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
                                   "odd run of 0s; 4: no 000; 5: evenly many 0s and evenly many 1s; "
                                   "6: as many 0s as 1s, modulo 3; 7: 0s, 1s, 0s, then 1s.",
                                   1, 7}}),
-         .needs = "Positions and two layers for 1, 2, 4 and 7; the others count modulo 2 or 3, "
-                  "which is hard.",
+         .needs = "Positions and two layers for the languages 1, 2, 4 and 7; the others count "
+                  "modulo 2 or 3, which is hard.",
          .theory = "needs positions and depth: languages 1, 2, 4 and 7 are star-free, which masked "
                    "hard attention recognises (Yang, Chiang and Angluin 2024, arXiv:2310.13897); "
                    "3, 5 and 6 count modulo 2 or 3 and are not learnable beyond the lengths seen "
@@ -182,10 +182,10 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
         {.name = "stack_manipulation",
          .summary = "Push to and pop from a stack; output it from the top to the bottom.",
          .options = length_options(),
-         .needs = "Positions and several layers, which find the size of the stack after each "
-                  "action, and what is pushed there last.",
-         .theory = "needs positions and depth: it takes the size of the stack at each push; "
-                   "encoders fail beyond the lengths seen in training (Deletang et al. 2023)",
+         .needs = "Positions and several layers: they find the size of the stack after each "
+                  "action, and the last push at each height.",
+         .theory = "needs positions and depth: the output depends on the size of the stack at each "
+                   "push; encoders fail beyond the lengths seen in training (Deletang et al. 2023)",
          .source = "Deletang et al. 2023, arXiv:2207.02098"},
         [](const Options& options, Synthetic& task) {
           task.shape.token_names = {"0", "1", "pop", "push0", "push1"};

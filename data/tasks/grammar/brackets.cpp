@@ -157,7 +157,7 @@ extern const std::vector<TaskEntry> kBracketTasks = {
          .summary = "For each bracket, name the nearest one before it that is still open.",
          .options = length_options(
              32, {{"kinds", 8, "Number of kinds of brackets.", 1, 1024},
-                  {"depth", 10, "Most brackets that may be open at once.", 1, 65536}}),
+                  {"depth", 10, "Maximum number of brackets that are open at once.", 1, 65536}}),
          .needs = "Positions and two layers: the first finds the depth, the second the last "
                   "bracket that opened at this depth.",
          .theory = "needs positions and depth: two layers of soft attention suffice for any depth "

@@ -137,10 +137,9 @@ extern const std::vector<TaskEntry> kMarkovTasks = {
              32, {{"states", 4, "Number of hidden states, which are the classes.", 2, 256},
                   symbols_option(8, 2, 4096),
                   {"instance", 1, "Seed of the transition and emission probabilities.", 0}}),
-         .needs = "Positions and two layers: the state of a token depends on its neighbours, and "
-                  "theirs on their neighbours.",
-         .theory =
-             "needs positions: the posterior of a state depends most on its nearest neighbours",
+         .needs = "Positions and two layers: the state of a token depends on the neighbouring "
+                  "states, and these on their neighbours.",
+         .theory = "needs positions: the posterior of a state depends most on the nearest tokens",
          .source = "the forward-backward algorithm, as in Rabiner 1989",
          .best = kComputed},
         [](const Options& options, Synthetic& task) {

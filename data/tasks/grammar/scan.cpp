@@ -106,9 +106,10 @@ TaskEntry scan_task() {
              "false: 10440 commands of up to 18 actions."},
             {.name = "held_out",
              .fallback = "none",
-             .help = "Commands that only the test split has. none: any; jump: those that combine "
-                     "\"jump\" with another word, while a tenth of the training draws is \"jump\" "
-                     "alone; length: those of more than 22 actions (8 without around).",
+             .help = "Commands that occur only in the test split. none: a tenth of all, chosen by "
+                     "a hash; jump: all that combine \"jump\" with other words, while a tenth of "
+                     "the training draws is \"jump\" alone; length: all of more than 22 actions (8 "
+                     "without around).",
              .choices = {"none", "jump", "length"}}},
        .needs = "Positions and three layers or more, to find which part of the command each action "
                 "is from.",

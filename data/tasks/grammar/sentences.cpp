@@ -147,11 +147,11 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
         {.name = "translation",
          .summary =
              "Translate generated English sentences into French, with its word order and genders.",
-         .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
+         .options = {{"adjectives", 2, "Maximum number of adjectives before a noun.", 0, 64}},
          .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
                   "articles and adjectives agree with a noun that comes after them in English.",
-         .theory = "needs positions and depth: a word's place in French depends on the noun that "
-                   "follows it, which a first layer must find",
+         .theory = "needs positions and depth: a word's place in French depends on the noun after "
+                   "it, so a first layer must find this noun",
          .source = "made for xgrad"},
         [](const Options& options, Synthetic& task) {
           const auto adjectives = get_size(options, "adjectives");

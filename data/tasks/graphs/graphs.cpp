@@ -54,11 +54,11 @@ extern const std::vector<TaskEntry> kGraphTasks = {
          .options = length_options(
              12,
              {symbols_option(),
-              {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
+              {"hops", 1, "Each target is the smallest number within this many edges of the node.",
                1, 64}}),
          .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
          .theory =
-             "needs depth: information moves one edge a layer under an adjacency mask (Gilmer "
+             "needs depth: with an adjacency mask, information moves one edge per layer (Gilmer "
              "et al. 2017, arXiv:1704.01212)",
          .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
         [](const Options& options, Synthetic& task) {
@@ -81,8 +81,8 @@ extern const std::vector<TaskEntry> kGraphTasks = {
                     .options = length_options(12),
                     .needs = "The edges as an attention mask, one layer or better two, no "
                              "positions, and pooling that can pick out a single node.",
-                    .theory = "needs depth: one layer with the edges as a mask counts the "
-                              "neighbours, pooling finds the atom",
+                    .theory = "needs depth: one layer with the edges as a mask counts neighbours, "
+                              "and pooling finds the atom",
                     .source = "made for xgrad, after the toxicity of molecules"},
                    [](const Options& options, Synthetic& task) {
                      task.shape.output = OutputKind::sequence;

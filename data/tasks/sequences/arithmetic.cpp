@@ -79,8 +79,8 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
          .summary = "Add two numbers, digit by digit.",
          .options = {{"digits", 2, "Digits of each number.", 2, 1024}},
          .needs = "Positions and two layers; more layers for carries over many digits.",
-         .theory = "needs positions and depth: the carry into a digit depends on all digits below "
-                   "it; a fixed depth covers the lengths seen in training",
+         .theory = "needs positions and depth: the carry into a digit depends on all lower digits; "
+                   "a fixed depth is enough for the lengths seen in training",
          .source =
              "Nogueira, Jiang and Lin 2021, arXiv:2102.13019; Lee et al. 2023, arXiv:2307.03381"},
         [](const Options& options, Synthetic& task) {
@@ -131,9 +131,9 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
     synthetic_task(
         {.name = "number_words",
          .summary = "Write a number in English words, as four hundred seven for 4 0 7.",
-         .options = {{"digits", 6, "Most digits of a number.", 3, 9}},
+         .options = {{"digits", 6, "Maximum number of digits.", 3, 9}},
          .needs = "Positions, and an encoder and a decoder of two layers: a digit's word depends "
-                  "on its place and on the digit before it, and zeros are not written.",
+                  "on its place and on the digit before it. Zeros are not written.",
          .theory = "needs positions and depth: a digit's word depends on its place from the right, "
                    "so a layer must find the end of the number first",
          .source = "made for xgrad"},

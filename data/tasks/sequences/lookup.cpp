@@ -212,8 +212,8 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .summary = "Say whether the last token occurs among those before it.",
          .options = length_options(16, {symbols_option(32, 2, 65536)}),
          .needs = "One layer; positions only to tell the last token from the others.",
-         .theory = "solvable: one head in which equal tokens attract each other; a case of the "
-                   "pair matching that one layer does (Sanford, Hsu and Telgarsky 2023)",
+         .theory = "solvable: one head whose score is high for equal tokens; a case of pair "
+                   "matching, which one layer can do (Sanford, Hsu and Telgarsky 2023)",
          .source = "after the pair matching of Sanford, Hsu and Telgarsky 2023, arXiv:2306.02896"},
         [](const Options& options, Synthetic& task) {
           task = one_target(uniform_tokens(options, [](const Tokens& ids) {
@@ -230,12 +230,12 @@ extern const std::vector<TaskEntry> kLookupTasks = {
         {.name = "selective_copy",
          .summary = "Copy the numbers scattered in noise into the slots at the end, in order.",
          .options = {{"length", 16, "Number of tokens before the slots.", 1, 65536},
-                     {"marked", 4, "How many numbers to copy; there are as many slots.", 1, 65536},
+                     {"marked", 4, "Number of numbers to copy, and of slots at the end.", 1, 65536},
                      {"symbols", 8, "Number of different numbers.", 2, 65536}},
-         .needs = "Positions and two layers: the first counts the numbers before each, the second "
-                  "fetches them.",
-         .theory = "needs positions and depth: the first layer counts the numbers before each, the "
-                   "second fetches them",
+         .needs = "Positions and two layers: the first counts the numbers before each number, the "
+                  "second fetches the numbers.",
+         .theory = "needs positions and depth: the first layer counts the numbers before each "
+                   "number, the second fetches the numbers",
          .source = "Gu and Dao 2023 (Mamba), arXiv:2312.00752"},
         [](const Options& options, Synthetic& task) {
           const std::size_t length = get_size(options, "length"),
@@ -266,11 +266,13 @@ extern const std::vector<TaskEntry> kLookupTasks = {
     synthetic_task(
         {.name = "mqar",
          .summary = "Given pairs of a key and a value, output the value of each key asked for.",
-         .options = {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
-                     {"queries", 4,
-                      "Number of keys asked for at the end; each once before any twice.", 1, 4096},
-                     {"keys", 16, "Number of different keys.", 2, 4096},
-                     {"values", 16, "Number of different values.", 2, 4096}},
+         .options =
+             {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
+              {"queries", 4,
+               "Number of keys asked for at the end; no key repeats until all have been asked for.",
+               1, 4096},
+              {"keys", 16, "Number of different keys.", 2, 4096},
+              {"values", 16, "Number of different values.", 2, 4096}},
          .needs = "Positions and two layers: the first binds a value to the key before it, the "
                   "second looks the key up.",
          .theory = "needs positions and depth: the first layer binds a value to its key, the "

@@ -89,9 +89,8 @@ TaskEntry linear_regression_task() {
           "A causal mask, because without it a vector sees its own y in the next token; "
           "positions and several layers.",
       .theory =
-          "needs positions and depth: the first layer joins each y to its x, and each later "
-          "one can take a step of gradient descent (von Oswald et al. 2023, "
-          "arXiv:2212.07677)",
+          "needs positions and depth: the first layer joins each y to its x, and each later layer "
+          "can take a step of gradient descent (von Oswald et al. 2023, arXiv:2212.07677)",
       .source = "Garg et al. 2022, arXiv:2208.01066",
       .best = kComputed};
   return synthetic_task(std::move(about), [](const Options& options, Synthetic& task) {

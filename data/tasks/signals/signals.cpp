@@ -52,11 +52,11 @@ struct Signals {
 TaskEntry signal_task(TaskEntry about, Describe describe) {
   about.options = {
       {"length", 8, "Frames in the longest signal.", 1, 65536},
-      {"min_length", 0, "Frames in the shortest signal; 0: as length.", 0, 65536},
+      {"min_length", 0, "Frames in the shortest signal; 0: the same as length.", 0, 65536},
       {"frame", 8, "Samples in a frame; each frame is one vector.", 1, 4096},
       {"processes", 4, "Number of processes; one of them generates each signal.", 2, 64},
-      {"radius", 0.8, "Radius of the poles of the processes; nearer to 1, tones are purer.", 0.1,
-       0.99},
+      {"radius", 0.8, "Radius of the poles of the processes; the nearer to 1, the purer the tone.",
+       0.1, 0.99},
   };
   about.source = "the AR(2) process of Box and Jenkins 1970";
   about.best = kComputed;
@@ -156,8 +156,8 @@ extern const std::vector<TaskEntry> kSignalTasks = {
     signal_task({.name = "next_value",
                  .summary = "Predict the next value of a signal that one of several known AR(2) "
                             "processes generated.",
-                 .needs = "Positions and one layer, to read the last two samples, and from all "
-                          "samples which process it is.",
+                 .needs = "Positions and one layer, which reads the last two samples, and "
+                          "recognises the process from all samples.",
                  .theory = "needs positions: the best guess is linear in the last two samples once "
                            "the process is known"},
                 [](const Options& options, Synthetic& task) {
@@ -180,11 +180,13 @@ extern const std::vector<TaskEntry> kSignalTasks = {
         {.name = "mean_of_marked",
          .summary =
              "Predict the mean of the values of the marked vectors; the target has added noise.",
-         .options =
-             {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
-              {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
-              {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01, 1.0},
-              {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0, 100.0}},
+         .options = {{"length", 16, "Vectors in the longest sequence.", 1, 65536},
+                     {"min_length", 0, "Vectors in the shortest sequence; 0: the same as length.",
+                      0, 65536},
+                     {"marks", 0.25, "Probability that a vector is marked; at least one always is.",
+                      0.01, 1.0},
+                     {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0,
+                      100.0}},
          .needs = "No positions, and one layer with one head that attends only to marked vectors.",
          .theory = "solvable: one head that attends to marked vectors only",
          .source = "after the adding problem of Hochreiter and Schmidhuber 1997",
@@ -210,12 +212,12 @@ extern const std::vector<TaskEntry> kSignalTasks = {
         {.name = "anomaly",
          .summary = "Find the outlier in a set of vectors: the others are drawn around one centre, "
                     "the outlier around another.",
-         .options =
-             {{"vectors", 10, "Vectors in a set, the outlier included.", 3, 4096},
-              {"features", 4, "Numbers in a vector.", 1, 4096},
-              {"spread", 2.0,
-               "Standard deviation of the centres, relative to that of vectors around a centre.",
-               above(0), 1000}},
+         .options = {{"vectors", 10, "Vectors in a set, the outlier included.", 3, 4096},
+                     {"features", 4, "Numbers in a vector.", 1, 4096},
+                     {"spread", 2.0,
+                      "Standard deviation of the centres; vectors have standard deviation 1 around "
+                      "their centre.",
+                      above(0), 1000}},
          .needs = "No positions and one layer, which compares each vector with all others.",
          .theory = "solvable: one layer without positions compares each vector with the mean of "
                    "the others",

@@ -16,7 +16,7 @@ WIDTH = 30
 
 
 def _notebook():
-    """IPython's display(), in a notebook."""
+    """IPython's display() in a notebook, else None."""
     ipython = sys.modules.get("IPython")
     return ipython.display.display if ipython and hasattr(ipython.get_ipython(), "kernel") else None
 
@@ -33,7 +33,7 @@ class Bar:
         self.total, self.first, self.begun, self.drawn, self.handle = total, None, 0.0, 0.0, None
 
     def show(self, done: int, note: str = "", last: bool = False):
-        """Draws it, unless it was drawn a moment ago."""
+        """Draws the bar, unless it was drawn a moment ago."""
         now = time.monotonic()
         if self.first is None:  # a resumed run begins in the middle
             self.first, self.begun = done, now
@@ -71,7 +71,7 @@ class progress(Generic[T]):  # noqa: N801, since it is used as a function
     """Iterates with a progress bar, as in: for step in xgrad.progress(range(1000)). show() adds numbers to the bar."""
 
     def __init__(self, iterable: Iterable[T], total: int | None = None):
-        """`total` is the number of steps, by default len(iterable) if it has one."""
+        """`total` is the number of steps; default: len(iterable), if it has a length."""
         self._iterable, self._note = iterable, ""
         self._total = total if total is not None else len(iterable) if hasattr(iterable, "__len__") else None
 

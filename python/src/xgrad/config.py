@@ -1,4 +1,4 @@
-"""Converts dicts and overrides to the command's arguments, and arrays to the data of a run."""
+"""Converts dicts to the command's arguments (overrides), and arrays to data files of a run."""
 
 import contextlib
 import fcntl
@@ -58,10 +58,10 @@ def words(source, changes):
 
 
 def _array(where, given):
-    """The array in a dtype that .npy data files may have."""
+    """The array, converted to a dtype that .npy data files may have."""
     array = numpy.asarray(given)
     if array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat):
-        array = array.astype(str)  # a column of pandas, say
+        array = array.astype(str)  # for example a pandas column
     if array.dtype.kind not in "biufU":
         raise TypeError(f"{where}: expected an array of numbers, booleans or text, got {array.dtype}")
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
@@ -70,7 +70,7 @@ def _array(where, given):
 
 
 def _rows(where, given):
-    """An array with a row for each example; a list of arrays for rows of several lengths."""
+    """An array with a row for each example, or a list of arrays if the rows differ in length."""
     lists = isinstance(given, (list, tuple)) or isinstance(given, numpy.ndarray) and given.dtype.kind == "O"
     if not lists or len({numpy.shape(row) for row in given}) < 2:
         return _array(where, given if not lists else list(given))
@@ -108,19 +108,19 @@ def _guess(x, y):
 
 
 def run_folder(file, words, name):
-    """The directory of a run, and whether run.dir names it; if not, another run may use that directory already."""
+    """The directory of a run, and whether run.dir names it. If run.dir does not, another run may already use that directory."""
     chosen = [word for word in words if word.startswith("run.dir=")]
     folder = tomllib.loads(chosen[-1])["run"]["dir"] if chosen else ""
     if not chosen and file:
         try:
             folder = tomllib.loads(pathlib.Path(file).read_text(encoding="utf-8")).get("run", {}).get("dir", "")
-        except (OSError, ValueError, AttributeError, TypeError):  # which the run reports
+        except (OSError, ValueError, AttributeError, TypeError):  # the run reports these errors
             pass
     return (pathlib.Path(folder), True) if folder else (pathlib.Path("runs") / pathlib.Path(name).stem, False)
 
 
 def _make_folder(file, words, name):
-    """The directory of the run: run.dir, or the next that is free, which it makes."""
+    """Makes and returns the directory of the run: run.dir, or the next free name below runs."""
     stem, chosen = run_folder(file, words, name)
     if chosen:
         if (stem / "config.toml").exists():
@@ -146,7 +146,7 @@ def _save(path, array):
 
 
 def _save_lines(path, x, y):
-    """The same for rows of several lengths, as JSON Lines."""
+    """Like _save(), for rows of several lengths, as JSON Lines."""
     def plain(row):
         return (row.astype(int) if row.dtype.kind == "b" else row).tolist()
     text = "".join(json.dumps({"x": plain(row), "y": plain(one)}) + "\n" for row, one in zip(x, map(numpy.asarray, y)))
@@ -156,7 +156,8 @@ def _save_lines(path, x, y):
 
 
 def write_data(data, file, words, name, folder=None):
-    """Writes rows into the directory of the run, or the given one. Returns it with the overrides that make them its task."""
+    """Writes rows into the run's directory, or into `folder`. Returns the directory, and the overrides that make the rows the
+    run's task."""
     splits = data if isinstance(data, Mapping) else {"train": data}
     if not {"train"} <= set(splits) <= {"train", "validation", "test"}:
         raise ValueError(f"data: expected train, and perhaps validation and test, got {', '.join(map(str, splits))}")
@@ -182,7 +183,7 @@ def write_data(data, file, words, name, folder=None):
 
 
 def remove_data(folder):
-    """Removes the files of write_data() if the run did not begin."""
+    """Removes the files of write_data() if the run has not begun."""
     if not (folder / "config.toml").exists():
         shutil.rmtree(folder / "data", ignore_errors=True)
         try:
@@ -193,7 +194,7 @@ def remove_data(folder):
 
 @contextlib.contextmanager
 def replaced(folder):
-    """Moves the run in a folder aside. Removes it if a new run has begun there, else moves it back."""
+    """Moves the run in a folder aside. At the end, removes it if a new run has begun in the folder, else moves it back."""
     aside = folder.with_name(f".{folder.name}.{os.getpid()}")
     if not (folder / "config.toml").is_file():
         yield

@@ -1,4 +1,4 @@
-"""Exceptions of xgrad. Each is also a standard Python exception, with the command's message."""
+"""Exceptions of xgrad. Each is also a standard Python exception. Its message is the one that the command prints."""
 
 
 class Error(Exception):

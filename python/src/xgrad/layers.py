@@ -1,4 +1,5 @@
-"""Modules: the methods that layers, which are made in C++, share with your own classes; and files of weights."""
+"""Modules: the methods that the layers of C++ share with your own classes. Also functions that write and read files of
+weights."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def _base(kind):
-    """The C++ class that a class of modules is, or inherits from."""
+    """The C++ class that a module class is, or inherits from."""
     return next(one for one in kind.__mro__ if one.__module__ == _core.__name__)
 
 
 def _remade(kind, given, values):
-    """A module that copy or pickle makes again: without gradients, and still without its attributes."""
+    """Makes a copy of a module for copy and pickle, without gradients. The caller sets its attributes afterwards."""
     module = kind.__new__(kind)
     _base(kind).__init__(module, **given)
     for name, value in values.items():
@@ -30,7 +31,7 @@ def _remade(kind, given, values):
 
 
 def _own(module):
-    """{name: Variable} of a C++ layer, always the same Variables; empty for another module."""
+    """{name: Variable} of a C++ layer, the same Variables at each call; empty for a module that is no C++ layer."""
     if _base(type(module)) is _core.Module:
         return {}
     if "_own" not in module.__dict__:
@@ -74,7 +75,7 @@ class Module:
         return _remade, (type(self), self._given, values), {key: at for key, at in vars(self).items() if key != "_own"}
 
     def named_parameters(self) -> Iterator[tuple[str, _core.Variable]]:
-        """(name, Variable) of every parameter, named by its path as in PyTorch; a shared one is listed once."""
+        """(name, Variable) of every parameter, named by its path as in PyTorch. A shared parameter is listed once."""
         seen = set()
         for name, value in [*_own(self).items(), *((name, one) for key, at in vars(self).items() if key != "_own" for name, one in _named(key, at))]:
             if id(value) not in seen:
@@ -95,8 +96,8 @@ class Module:
         return {name: one.value.copy() for name, one in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, Any]):
-        """Sets the parameters to the values of arrays, or PyTorch tensors, with the same names. Raises CheckpointError for names
-        that differ, ShapeError for shapes that differ, and then changes nothing."""
+        """Sets the parameters to the values of arrays, or PyTorch tensors, with the same names. If names differ, raises
+        CheckpointError; if shapes differ, ShapeError. After an error, nothing has changed."""
         own = dict(self.named_parameters())
         missing, unknown = [name for name in own if name not in state], [name for name in state if name not in own]
         if missing or unknown:
@@ -116,8 +117,8 @@ for _name, _value in vars(Module).items():
 
 
 class Dropout(_core.Module):
-    """Multiplies each element by 0 with probability p, else by 1/(1-p), in calls that pass a stream of random numbers, as
-    rng=xgrad.Rng(seed) / step; without one, it returns x. Each Dropout derives its own stream from `rng`."""
+    """Multiplies each element by 0 with probability p, else by 1/(1-p), if the call passes a stream of random numbers, as in
+    rng=xgrad.Rng(seed) / step. Without `rng`, it returns x. Each Dropout derives its own stream from `rng`."""
 
     def __init__(self, p: float = 0.5):
         super().__init__()
@@ -142,8 +143,8 @@ def _flat(state, prefix=""):
 
 
 def save(state: Mapping[str, Any], path: str | os.PathLike):
-    """Writes arrays, numbers, text and dicts of them, such as a state_dict(), to an .npz file, which a crash leaves as it was or
-    complete. load(), numpy.load() and model.init_from of a config read it."""
+    """Writes a dict of arrays, numbers, text and further dicts, such as a state_dict(), to an .npz file. A crash leaves either
+    the old file or the complete new one. load(), numpy.load() and model.init_from of a config read it."""
     path = pathlib.Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"save: expected a path that ends in .npz, got {path}")
@@ -161,7 +162,7 @@ def save(state: Mapping[str, Any], path: str | os.PathLike):
 
 
 def load_state(path: str | os.PathLike) -> dict:
-    """What save() wrote."""
+    """The dict that save() wrote."""
     state = {}
     try:
         with numpy.load(path, allow_pickle=False) as file:

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A trained model: that of a run, or of a checkpoint that you name; or an ensemble of several.
+    """A trained model: the model of a run or of a checkpoint, or an ensemble of several.
 
-    The probabilities of an ensemble are the arithmetic mean of those of its runs, and its numbers the mean of their numbers. A
-    decoder chooses each class by the mean of their probabilities. Its logits are those of the mean. It has no weights, step, config,
-    activations and attention of its own: these raise Error.
+    An ensemble averages the probabilities of its runs, or the numbers that they predict. A decoder averages the probabilities
+    before it chooses each class. The logits of an ensemble belong to the averaged probabilities. An ensemble has no weights,
+    step, config, activations and attention of its own: these raise Error.
 
-    Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
-    or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1. Inputs of
-    several lengths are a list of arrays.
+    Inputs are lines of text, as `xgrad predict` takes them, or an array: integers (B, N), where each integer is a token, or
+    floats (B, N) or (B, N, F). A single input is a string, an array of one axis, or an array (N, F) if the model reads vectors
+    with F > 1. Inputs of several lengths are a list of arrays.
 
-    The decoder of an encoder_decoder reads `outputs`, for teacher forcing: lines or integers (B, M) as inputs are, one for
-    each input, without the end. By default it reads its own greedy outputs, which predict() returns.
+    The decoder of an encoder_decoder reads `outputs` (teacher forcing): lines of text or integers (B, M), one row for each
+    input, without the end class. By default it reads its own greedy outputs, which predict() returns.
     """
 
     def __init__(self, path: Path | Iterable[Path], precision: str | None = None, *, last: bool = False):
-        """Loads a Run, a run directory or a checkpoint, or an ensemble of a list of them. `precision` is "float", "bf16" or
-        "double"; None: that of the run. Of a run, it takes the best checkpoint, or the last if `last`. Raises IoError,
-        CheckpointError, and ConfigError, also if the runs are not of the same task."""
+        """Loads a Run, a run directory or a checkpoint; a list of them makes an ensemble. `precision` is "float", "bf16" or
+        "double"; None: the precision of the run. Of a run, it loads the best checkpoint, or the last one if `last`. Raises
+        IoError and CheckpointError. Raises ConfigError, for example if the runs of an ensemble have different tasks."""
         paths = [os.fspath(one) for one in ([path] if isinstance(path, (str, os.PathLike)) else path)]
         if not paths:
             raise ConfigError("load: expected a run or a list of runs, got an empty list")
@@ -54,7 +54,7 @@ class Model:
 
     @property
     def config(self) -> dict:
-        """Its config with every key, as a dict of sections."""
+        """The model's config with every key, as a dict of sections."""
         return tomllib.loads(self._model.config)
 
     @property
@@ -68,18 +68,19 @@ class Model:
 
     def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None,
                outputs: ArrayLike | None = None) -> numpy.ndarray | list[numpy.ndarray]:
-        """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays.
+        """The outputs of the model: one array (B, K) or (B, N, K) if all outputs have the same shape, else a list of B arrays.
 
-        `replace` replaces activations, by their names in capture(), with arrays; outputs are decoded before the replacement. With
-        `replace` or `outputs`, the result is one array for any lengths. Raises Error for an unknown name, ShapeError for
-        another shape.
+        `replace` maps names of activations, as in capture(), to arrays that replace them. A decoder's own outputs are decoded
+        before the replacement. With `replace` or `outputs`, the result is one padded array for any lengths. Raises Error for an
+        unknown name, ShapeError for another shape.
         """
         if replace is not None or outputs is not None:
             return self._model.replace(self._lines(inputs), replace or {}, [] if outputs is None else _lines(outputs))
         return _stacked([one.logits for one in self.predict(inputs)])
 
     def probabilities(self, inputs: ArrayLike) -> numpy.ndarray | list[numpy.ndarray]:
-        """The probability of each of `labels`, in the shape of logits(): they sum to 1, or, for yes-or-no labels, each is that of yes."""
+        """The probability of each of `labels`, in the shape of logits(). Probabilities of classes sum to 1. For yes-or-no
+        labels, each number is the probability of yes."""
         if self._model.target == "numbers":
             raise Error("probabilities: this model predicts numbers, not classes")
         found = self.logits(inputs)
@@ -93,8 +94,8 @@ class Model:
         return x / x.sum(-1, keepdims=True)
 
     def evaluate(self, x: ArrayLike, y: ArrayLike) -> dict[str, float]:
-        """Loss and metrics on inputs x with targets y, which are as in train(data=(x, y)): {name: value}, with standard errors as
-        name_se. Labels may be names of classes."""
+        """Loss and metrics on inputs x with targets y, both as in train(data=(x, y)). Returns {name: value}, with standard
+        errors as name_se. Labels may be names of classes."""
         lines, targets = self._lines(x), self._targets(y)
         if len(lines) != len(targets):
             raise ShapeError(f"evaluate: expected a target for each of the {len(lines)} inputs, got {len(targets)}")
@@ -112,25 +113,25 @@ class Model:
         return [[float(numbers[str(one)]) for one in row.tolist()] for row in rows]
 
     def silence(self, heads: Iterable[tuple[int, int]], examples: int = 1000) -> dict[str, dict[str, float]]:
-        """The metrics on the first examples of the test split: of the `whole` model, and `without` the outputs of some heads. A head
-        is a pair: the number of its attention module, in the order of attention(), and its number in the module."""
+        """The metrics on the first examples of the test split: of the `whole` model, and `without` the outputs of some heads. A
+        head is a pair of numbers from 0: its attention module, in the order of attention(), and the head in the module."""
         return self._model.silence([tuple(head) for head in heads], examples)
 
     def patch(self, inputs: ArrayLike, source: ArrayLike, names: str = "*residual_after") -> dict:
-        """Activation patching: replaces an activation of the input by that of another input, `source`, and measures how much of the
-        answer to `source` this restores. Does so for one activation and one position at a time. `names` is a pattern of names in
-        capture().
+        """Activation patching: runs the model on `inputs`, but replaces an activation by the same activation for another input,
+        `source`. Measures how far the answer moves to the answer to `source`. Does so for one activation and one position at a
+        time. `names` is a pattern of names in capture().
 
-        Returns a dict with `restored` (names, positions), 0: no effect, 1: the whole difference; `names`; `measure`; and pairs of
-        the answer and the value of the measure: `from` for the input, `to` for the source. Raises DataError if the two inputs
-        differ in length or have the same answer.
+        Returns a dict. `restored` (names, positions) is 0 for no effect and 1 for the whole difference. `names` lists the
+        activations. `measure` says which number was compared. `from` and `to` are pairs, for the input and for the source: the
+        answer, and the value of the measure. Raises DataError if the two inputs differ in length or have the same answer.
         """
         (one,), (other,) = self._lines(inputs), self._lines(source)
         return self._model.patch(one, other, names)
 
     def attention(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
-        """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
-        shorter inputs are padded with zeros."""
+        """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys. Maps of shorter
+        inputs are padded with zeros."""
         return self._model.attention(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
     def capture(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
@@ -140,8 +141,8 @@ class Model:
 
     def study_heads(self, examples: int = 1000) -> list[dict]:
         """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
-        and without it, on the first examples of the test split. A decoder reads the targets. pandas.DataFrame() makes a
-        table of it."""
+        and without it, on the first examples of the test split. A decoder reads the targets (teacher forcing).
+        pandas.DataFrame() makes a table of the list."""
         return self._model.study_heads(examples)
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
@@ -164,7 +165,7 @@ def _line(row):
 
 
 def _lines(values, features=0):
-    """A line for each of some inputs, or for one; an input has an axis, or two if it is made of vectors."""
+    """A line for each input, or for the single one. An input has one axis, or two if it consists of vectors."""
     if isinstance(values, str):
         return [values]
     axes = 2 if features > 1 else 1
@@ -193,9 +194,9 @@ _core.Prediction.__repr__ = _shown
 
 
 def load(path: Path | Iterable[Path], precision: str | None = None, *, last: bool = False) -> Any:
-    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
-    the run. Of a run, it takes the best checkpoint, or the last if `last`. A list of them is an ensemble, whose probabilities
-    are the mean of theirs. Of an .npz file, as save() writes, it returns the dict."""
+    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float", "bf16" or "double"; None:
+    the precision of the run. Of a run, it loads the best checkpoint, or the last one if `last`. A list of them makes an
+    ensemble, which averages their probabilities. For an .npz file, as save() writes it, returns its dict."""
     if isinstance(path, (str, os.PathLike)) and os.fspath(path).endswith(".npz"):
         return load_state(path)
     return Model(path, precision, last=last)

@@ -25,21 +25,22 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
     Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
-# The errors of the exit codes of runs; docs/commands.md lists them.
+# The exception for each exit code of the command; docs/commands.md lists the codes.
 EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
-# The command also reads files of other programs, because a process with NumPy's threads must not fork.
+# The module calls the command to read files of other programs, because a process with NumPy's threads must not fork.
 _core._set_command(str(COMMAND))
 atexit.register(_core._leave)
 
 
 class Run:
-    """A run on disk: its directory holds config, metrics, checkpoints and report.
+    """A run on disk. Its directory holds config, metrics, checkpoints and a report.
 
-    `stopped` is None, or what ended the run early: "SIGINT" after Ctrl-C, "train.max_seconds", "on_step". resume() continues it.
+    `stopped` is None, or the reason why the run ended early: "SIGINT" after Ctrl-C, "train.max_seconds", "on_step". resume()
+    continues a stopped run.
     """
 
     def __init__(self, directory: Path, *, stopped: str | None = None, seconds: float | None = None, claims: Iterable[dict] = ()):
-        """The run in a directory from the command or xgrad.train()."""
+        """Opens the run in a directory that the command or xgrad.train() wrote."""
         self.directory = pathlib.Path(directory)
         if not (self.directory / "config.toml").is_file():
             raise IoError(f"{directory}: not the directory of a run, which has a config.toml")
@@ -58,19 +59,21 @@ class Run:
 
     @property
     def checkpoint(self) -> pathlib.Path:
-        """The path of the checkpoint that load() takes, as model.init_from of another config does. Raises IoError,
+        """The path of the checkpoint that load() and model.init_from of another config take. Raises IoError,
         CheckpointError."""
         return pathlib.Path(_core._checkpoint(str(self.directory)))
 
     @property
     def rows(self) -> list[dict]:
-        """The rows of metrics.jsonl: a dict each with step, split, and the split's metrics with their standard errors."""
+        """The rows of metrics.jsonl. Each is a dict with step, split, and the metrics of the split with their standard
+        errors."""
         file = self.directory / "metrics.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     @property
     def metrics(self) -> dict[str, dict[str, numpy.ndarray]]:
-        """{split: {name: array}} for train, validation and test, with an entry for each evaluation; `step` says when.
+        """{split: {name: array}} for train, validation and test. An array has an entry for each evaluation; `step` holds their
+        steps.
 
         Values that a row lacks, and values that are not finite, are NaN.
         """
@@ -102,14 +105,14 @@ class Run:
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
     def explain(self, every: int = 0, *, last: bool = False) -> Page:
-        """A Page that shows the model at work, as `xgrad explain` writes it: a notebook shows it. `every` takes the checkpoint
-        that load() would take and each `every`-th before it; 0: as many as fit in 8 MB. `last` is as in load(). Raises
+        """The page of `xgrad explain`, which shows how the model works. A notebook shows the page. It holds the checkpoint that
+        load() takes, and each `every`-th checkpoint before it; 0: as many as fit in 8 MB. `last` is as in load(). Raises
         ConfigError, IoError, CheckpointError."""
         return Page(_core._explain(str(self.directory), every, last))
 
 
 class Page(str):
-    """A page of HTML, which a notebook shows."""
+    """An HTML page that a notebook shows."""
 
     def _repr_html_(self):
         import html  # here, like base64 above
@@ -152,18 +155,20 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
     `overrides` is a dict such as {"optim.lr": 1e-3}. `xgrad config` lists the keys.
 
-    `data` replaces the task by arrays: (x, y), of which a tenth of the rows is for validation and a tenth for the test,
-    or {"train": (x, y), "validation": (x, y), "test": (x, y)}. x is (B, N) of integers or text, where each is a token, or
-    of floats: (B, N) or (B, N, F); or a list of B arrays of several lengths. y is (B) or (B, 1) of labels, (B, N) of a label
-    for each token, or floats (B) or (B, K). The run directory keeps them, and they move with it.
+    `data` replaces the task by arrays. With (x, y), a tenth of the rows becomes the validation split and a tenth the test
+    split. {"train": (x, y), "validation": (x, y), "test": (x, y)} gives all splits. x has a row for each of B examples:
+    integers or text (B, N), where each element is a token; floats (B, N) or (B, N, F); or a list of B arrays of several
+    lengths. y has the targets: labels (B) or (B, 1); labels (B, N), one for each token; or floats (B) or (B, K). The arrays are
+    saved in the run directory, so they move with it.
 
     `on_step` is called after each step with a Step, which has step, total, loss, lr, grad_norm and tokens. If it returns True,
-    the run saves and stops, and `stopped` is "on_step". If it raises, the run saves and stops, and train() raises the same.
+    the run saves and stops, and `stopped` is "on_step". If it raises an exception, the run saves and stops, and train() raises
+    this exception.
 
     If the directory already holds a run, raises IoError, unless `overwrite` replaces that run.
 
-    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". A progress bar is shown in a notebook and a
-    terminal; quiet=True shows nothing, quiet=False the lines of the command on standard error. Raises ConfigError,
+    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". By default, a notebook or a terminal shows a
+    progress bar. quiet=True shows nothing; quiet=False writes the lines of the command to standard error. Raises ConfigError,
     DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
@@ -181,17 +186,17 @@ def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterabl
            on_step: Callable[[_core.Step], object] | None = None, quiet: bool | None = None) -> Run:
     """Continues a stopped run, to the same bits as without the stop, and returns its Run.
 
-    `run` is a Run, the path of a run directory, or a checkpoint; from an older checkpoint it starts a run in another directory.
-    `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
+    `run` is a Run, or the path of a run directory or a checkpoint. From an older checkpoint, it starts a new run in another
+    directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
     """
     return _run(_core._resume, os.fspath(run), config.overrides(overrides), list(allow_change), on_step=on_step, quiet=quiet)
 
 
 class Sweep:
-    """The runs of a sweep, in its `directory`."""
+    """A sweep on disk, in `directory`. `results` is the content of its results.json."""
 
     def __init__(self, directory: Path):
-        """The sweep in a directory from `xgrad sweep` or xgrad.sweep()."""
+        """Opens the sweep in a directory that `xgrad sweep` or xgrad.sweep() wrote."""
         self.directory = pathlib.Path(directory)
         self.results = json.loads((self.directory / "results.json").read_text(encoding="utf-8"))
 
@@ -203,12 +208,12 @@ class Sweep:
 
 def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str, Iterable], jobs: int | None = None,
           data: Arrays | Mapping[str, Arrays] | None = None, out: Path | None = None, quiet: bool = True) -> Sweep:
-    """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
-    the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
-    directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
-    NAME.toml. `data` is as in train(), and is kept in `out`. Finished runs are not repeated. Ctrl-C saves the runs and
-    raises KeyboardInterrupt; the same call continues them. Raises the errors of train(); if no run could begin, the
-    error of the first run.
+    """Trains a config with every combination of the values in `over`, such as {"optim.lr": [1e-3, 3e-4]}, and returns a Sweep.
+    `jobs` processes train at a time; default: one per core. `source` is a path or a dict, as in train(). `out` is the directory
+    of the sweep; default: runs/sweep-NAME for NAME.toml, or for a dict with the task NAME, which is written to `out` as
+    NAME.toml. `data` is as in train(), and is saved in `out`. Finished runs are not repeated. Ctrl-C saves the runs and raises
+    KeyboardInterrupt; the same call continues them. Raises the errors of train(). If no run could begin, raises the error of
+    the first run.
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")
@@ -216,7 +221,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
         file = str(out / f"{name}.toml")
         out.mkdir(parents=True, exist_ok=True)
         pathlib.Path(file).write_text("\n".join(config.overrides(source)) + "\n", encoding="utf-8")
-        # As overrides, too: there a relative path starts at the working directory, as train() reads a dict.
+        # Passes the dict as overrides, too. In an override, a relative path starts at the working directory, as in train().
         given = [word for word in config.overrides(source) if word.partition("=")[0] not in over]
         words = [*given, *config.overrides(overrides)]
     if data is not None:
@@ -226,7 +231,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     code, said = _core._sweep(file, words, axes, str(out), jobs or 0, str(COMMAND), quiet)
     if code >= 128:
         import signal
-        signal.raise_signal(code - 128)  # as before the sweep: Ctrl-C raises KeyboardInterrupt
+        signal.raise_signal(code - 128)  # handled as before the sweep: Ctrl-C raises KeyboardInterrupt
         raise KeyboardInterrupt
     if code not in (0, 1):
         raise EXIT_CODES.get(code, Error)(said.rpartition("xgrad: ")[2].strip())
@@ -234,10 +239,10 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
 
 
 class GradientCheck:
-    """The check of a model's gradients; `certificate` is the whole result, described in docs/proof.md."""
+    """The result of gradcheck(). `certificate` holds all of it as a dict, described in docs/proof.md."""
 
     def __init__(self, certificate: str):
-        """From the text of a certificate."""
+        """`certificate` is the JSON text that gradcheck writes."""
         self.certificate = json.loads(certificate)
 
     @property
@@ -252,7 +257,7 @@ class GradientCheck:
         return f"<xgrad.GradientCheck: {'passed' if self.ok else 'FAILED'}, {len(self.certificate['tensors'])} tensors>"
 
     def to_pandas(self):
-        """A pandas.DataFrame with a row for each parameter tensor, and one for all together."""
+        """A pandas.DataFrame with a row for each parameter tensor, and one row for all together."""
         import pandas
         return pandas.json_normalize(self.certificate["tensors"])
 

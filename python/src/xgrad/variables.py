@@ -1,4 +1,4 @@
-"""The syntax for arrays of Python, NumPy and PyTorch, for Variables: methods that are made of ops."""
+"""Methods of Variable that let it be used like a NumPy array or a PyTorch tensor. All of them call ops."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from xgrad.errors import GradientError
 
 
 def max(x, axis: int | None = None, keepdims: bool = False) -> _core.Variable:
-    """The largest element, or the largest ones along an axis, which is removed; `keepdims` leaves it with the size 1. In a
-    tie, the first element gets the gradient."""
+    """The largest element, or the largest elements along an axis. The axis is removed; with `keepdims` it stays with the size
+    1. If several elements are largest, the first one gets the gradient."""
     x = x if isinstance(x, _core.Variable) else _core.Variable(x)
     if axis is None:
         axes = (1,) * x.ndim if keepdims else ()
@@ -47,7 +47,7 @@ def _basic(key):
 
 
 def _reduction(function):
-    """A method that numpy.sum(x) can call, too, which passes more arguments than it got."""
+    """A method that numpy.sum(x) can call, too. NumPy passes the arguments dtype and out, which must be None."""
     def method(self, axis: int | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> _core.Variable:
         if dtype is not None or out is not None:
             raise TypeError(f"{function.__name__}: a Variable takes no dtype and no out")
@@ -66,7 +66,7 @@ class Variable:
     def __getitem__(self, index):
         keys = index if isinstance(index, tuple) else (index,)
         if all(map(_basic, keys)):
-            shape = numpy.broadcast_to(False, self.shape)[keys].shape  # which raises what NumPy raises
+            shape = numpy.broadcast_to(False, self.shape)[keys].shape  # raises NumPy's error for a wrong index
             if 0 not in shape:
                 return _parts(self, keys).reshape(shape)
         return _core.take(self.reshape(-1), 0, _places(self)[index])
@@ -98,7 +98,7 @@ class Variable:
 
     def __reduce__(self):
         if not self.is_leaf:
-            raise GradientError("only a leaf can be copied or pickled, not the result of an op; take detach() of it")
+            raise GradientError("only a leaf can be copied or pickled, not the result of an op; call detach() first")
         return _core.Variable, (self.value.copy(), self.requires_grad)
 
     @property
@@ -113,7 +113,7 @@ class Variable:
 
     @property
     def T(self):
-        """The axes in the opposite order."""
+        """This Variable with its axes in the opposite order."""
         return _core.transpose(self, range(self.ndim)[::-1])
 
     def numpy(self):
@@ -125,11 +125,12 @@ class Variable:
         return self.value.tolist()
 
     def reshape(self, *shape):
-        """The same elements in another shape, as x.reshape(2, -1) or x.reshape((2, -1)); -1 stands for what the others leave."""
+        """The same elements in another shape, as in x.reshape(2, -1) or x.reshape((2, -1)). The size -1 is computed from the
+        others."""
         return _core.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
     def permute(self, *axes):
-        """Axis i of the result is axis axes[i] of this."""
+        """Reorders the axes: axis i of the result is axis axes[i] of this Variable."""
         return _core.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
 
     def transpose(self, *axes):

@@ -1,4 +1,4 @@
-"""The command `xgrad` of the package, which starts without importing the package and NumPy."""
+"""The command `xgrad` of the package. It starts without importing NumPy and the rest of the package, so it starts fast."""
 
 import os
 import pathlib
@@ -6,6 +6,6 @@ import sys
 
 
 def main():
-    """Becomes the command, with the same arguments."""
+    """Replaces this process by the command, with the same arguments."""
     program = pathlib.Path(__file__).parent.parent / "xgrad/bin/xgrad"
     os.execv(program, ["xgrad", *sys.argv[1:]])

@@ -1,8 +1,8 @@
 // Builder: a graph in ONNX format. The functions below build the layers of layers/ from its
 // operators; each has the name of its layer.
 //
-// A new variant of a layer needs a branch in its function and a word in the table in export.cpp.
-// Until then models with it are refused by name.
+// A new variant of a layer needs a branch in its function, and its name in the table in export.cpp.
+// Without these, to_onnx() refuses models that use it.
 #pragma once
 
 #include <cstdint>
@@ -23,29 +23,30 @@ class ModelProto;
 
 namespace xgrad::onnx_export {
 
-/// A value, identified by its name; the name of a weight's value is that of the weight.
+/// A value of the graph, identified by its name. The value of a weight has the name of the weight.
 using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
 /// Builds a graph of opset 17 operators with libonnx, in the order in which they are added. Also
-/// holds the state that the functions below share; it must not depend on batch size or length.
+/// holds the state that the functions below share. The graph must not depend on batch size or
+/// length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
   using Axes = std::vector<std::string>;
-  /// Types of elements, as ONNX numbers them.
+  /// Types of elements, with ONNX's numbers.
   enum class Type { f32 = 1, i64 = 7, boolean = 9 };
   struct Attribute {
     const char* name;
     std::variant<std::int64_t, float, Integers> value;
   };
-  /// An input of an operator: a value, or a constant: a scalar, a list, a tensor.
+  /// An input of an operator: a value or a constant (a scalar, a list or a tensor).
   struct Input : std::variant<Value, float, std::int64_t, Integers, Tensor<float>, Mask> {
     using variant::variant;
   };
 
   /// Stores the weights as float; weight() adds them to the graph. Throws NumericError if a weight
-  /// is NaN or infinite as float.
+  /// is NaN or infinite after conversion to float.
   Builder(const ModelConfig& of_model, const TaskShape& of_task,
           const std::vector<NamedTensor>& weights);
   ~Builder();
@@ -58,10 +59,10 @@ class Builder {
   const Shape& shape_of(const std::string& name) const;
   /// Adds a weight to the graph. Throws CheckpointError if there is none of this name.
   Value weight(const std::string& name);
-  /// The weights that weight() has not been called for.
+  /// Names of the weights that weight() has not added.
   std::vector<std::string> unused_weights() const;
 
-  /// Adds an operator with one result and returns that.
+  /// Adds an operator with one result and returns the result.
   Value operator()(const char* op, const std::vector<Input>& inputs,
                    const std::vector<Attribute>& attributes = {}) {
     return several(1, op, inputs, attributes).front();
@@ -97,7 +98,7 @@ class Builder {
     Tensor<float> tensor;
     bool used = false;
   };
-  // A name for a value, after its operator.
+  // Makes a new name for a value from the name of its operator.
   Value fresh(const std::string& op);
 
   std::unique_ptr<onnx::ModelProto> proto_;
@@ -122,14 +123,14 @@ Value linear(Builder& g, const Value& x, const Value& weight, const Value& bias)
 Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
 /// x where the mask is true, and `other` elsewhere; x if the mask is empty.
 Value where(Builder& g, const Value& mask, const Value& x, float other);
-/// Instead of minus infinity: keeps fully masked rows free of NaN.
+/// Score of masked keys. Minus infinity would give NaN in fully masked rows.
 inline constexpr float kLowest = std::numeric_limits<float>::lowest();
 Value activation(Builder& g, const Value& x);  ///< relu, gelu, ...: [model] activation
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
 Value encoder(Builder& g, const Value& x, const std::string& path);
-/// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
+/// Decoder: x (B, M, D), the outputs so far, and memory (B, N, D) -> (B, M, D).
 Value decoder(Builder& g, const Value& x, const Value& memory, const std::string& path);
 
 /// The maximum number of tokens in inputs or outputs, class token included.
