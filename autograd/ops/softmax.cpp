@@ -117,7 +117,7 @@ struct Sparsemax {
   static void backward(const T* y, std::size_t n, T* d) {
     const T number = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] > 0 ? T(1) : T(0); });
     const T sum = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] > 0 ? d[i] : T(0); });
-    const T mean = number > 0 ? sum / number : T(0);
+    const T mean = sum / number;  // not used if S is empty
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) d[i] = y[i] > 0 ? d[i] - mean : T(0);
   }

@@ -74,6 +74,9 @@ TEST(Schedule, AllWarmUpAndNone) {
   const Schedule all_of_a_cycle(Shape::one_cycle, 1.0, 4, 4, {.final = 0.5, .div = 10});
   EXPECT_DOUBLE_EQ(all_of_a_cycle(0), 0.1);
   EXPECT_EQ(all_of_a_cycle(4), 0.5);
+  const Schedule all_but_the_last(Shape::one_cycle, 1.0, 4, 3, {.final = 0.5, .div = 10});
+  EXPECT_EQ(all_but_the_last(3), 0.5);
+  EXPECT_EQ(Schedule(Shape::step, 1.0, 4, 1, {.every = 1, .gamma = 0.5})(3), 0.25);
   EXPECT_THROW(Schedule(Shape::cosine, 1.0, 4, 5, {}), ConfigError);
   EXPECT_THROW(Schedule(Shape::step, 1.0, 4, 1, {}), ConfigError);
   EXPECT_THROW(Schedule::shape("cosinus"), ConfigError);

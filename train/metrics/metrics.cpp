@@ -126,7 +126,6 @@ RatioMean RSquared::ratio() const {
 
 template <class T>
 void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
-  target = TargetKind::classes;
   const std::size_t samples = targets.shape()[0];
   const std::size_t rows = samples == 0 ? 0 : targets.size() / samples;
   const std::size_t classes = logits.shape().back();

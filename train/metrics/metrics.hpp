@@ -127,7 +127,7 @@ class RSquared {
 
 /// Metrics of a split or a batch. Sums are in double, in the order of the samples.
 struct Metrics {
-  TargetKind target = TargetKind::classes;  ///< kind of the targets added last
+  TargetKind target = TargetKind::classes;  ///< kind of the targets
   NextToken next = NextToken::none;         ///< TaskShape::next of the targets added last
   RatioMean loss = {};      ///< loss per target, without label smoothing; cross-entropy in nats
   RatioMean accuracy = {};  ///< for classes and yes-or-no targets

@@ -142,7 +142,7 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
     loss.outputs = model(BatchInput<T>(batch).input(), context);
   }
   const Region region("loss");
-  loss.task = mean_loss(objective, loss.outputs, batch, whole.targets > 0 ? whole.targets : 1);
+  loss.task = mean_loss(objective, loss.outputs, batch, whole.targets);
   loss.minimised = loss.task;
   if (!penalised) return loss;
   loss.penalty = scale(heads.mean(), T(double(batch.size) / whole.examples));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include <xgrad/train/metrics/metrics.hpp>
 
@@ -111,6 +112,36 @@ TEST(RSquared, AnOffsetChangesNothing) {
     }
     EXPECT_NEAR(r2.value(), 0.75, 1e-12) << offset;
   }
+}
+
+// Pairs of a prediction and a target for two components. The parts have other first targets, and
+// the second part has none of the second component.
+TEST(RSquared, OfPartsIsThatOfTheWhole) {
+  using Pairs = std::vector<std::pair<double, double>>;
+  const std::vector<std::vector<Pairs>> parts = {{{{11, 10}, {3, 2}}, {{12, 14}, {5, 7}}},
+                                                 {{{7, 5}}, {{1, 2}}},
+                                                 {{{31, 30}, {8, 9}}, {{20, 24}, {4, 4}}}};
+  RSquared merged;
+  std::vector<double> targets[2];
+  double errors = 0, squares = 0;
+  for (const std::vector<Pairs>& part : parts) {
+    RSquared own;
+    for (const Pairs& sample : part) {
+      own.begin_sample(2);
+      for (std::size_t c = 0; c < sample.size(); ++c) {
+        const auto [prediction, target] = sample[c];
+        own.add(c, prediction, target);
+        targets[c].push_back(target);
+        errors += (target - prediction) * (target - prediction);
+      }
+    }
+    merged.add(own);
+  }
+  for (const std::vector<double>& all : targets) {
+    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / double(all.size());
+    for (const double target : all) squares += (target - mean) * (target - mean);
+  }
+  EXPECT_NEAR(merged.value(), 1 - errors / squares, 1e-12);
 }
 
 TEST(RSquared, AComponentThatIsNeverKnownCountsNothing) {

@@ -174,6 +174,23 @@ TEST(Metrics, KnowWhetherHigherIsBetter) {
                                                  {"perplexity", false},
                                                  {"r2", true},
                                                  {"rmse", false}}));
+  EXPECT_TRUE(ClassReport(2).macro_f1().higher_is_better);
+}
+
+TEST(Metrics, OfPartsHaveTheKindOfThosePartsThatHaveTargets) {
+  Metrics whole, numbers, words;
+  numbers.add(test::tensor<double>({1, 1}, {1}), test::batch_of(test::tensor<double>({1, 1}, {1})),
+              {Loss::mse});
+  whole.add(numbers);
+  whole.add(Metrics());
+  EXPECT_EQ(whole.target, TargetKind::numbers);
+  Batch batch;
+  batch.targets = test::tensor<std::int32_t>({1}, {1});
+  words.add(test::tensor<double>({1, 2}, {1, 3}), batch, {.next = NextToken::word});
+  whole.add(words);
+  whole.add(Metrics());
+  EXPECT_EQ(whole.target, TargetKind::classes);
+  EXPECT_EQ(whole.next, NextToken::word);
 }
 
 // A single example has no standard error, and a single number does not vary.
@@ -252,6 +269,15 @@ TEST(ClassReport, S4_5_OfEachClass) {
     EXPECT_NEAR(report.f1(c).mean(), golden()("classes.f1")(c), 1e-15) << c;
   }
   EXPECT_NEAR(report.macro_f1().value, golden()("classes.macro_f1")(), 1e-15);
+}
+
+TEST(ClassReport, OfATargetForEachSequence) {
+  ClassReport report(2);
+  Batch batch;
+  batch.size = 3;
+  batch.targets = test::tensor<std::int32_t>({3}, {0, 1, 1});
+  report.add(test::tensor<double>({3, 2}, {1, 0, 0, 1, 1, 0}), batch);
+  EXPECT_NEAR(report.macro_f1().value, 2.0 / 3, 1e-15);  // 2 / 3 of each class
 }
 
 TEST(ClassReport, OfEachAnswer) {

@@ -42,12 +42,12 @@ TEST(Objective, ALossForOtherTargetsIsRefused) {
                                      "train.label_smoothing: needs the loss cross_entropy"));
 }
 
-// Three examples with four, two and no targets.
+// Three examples with four, two and no targets of two classes, and a target of no class.
 class Classes final : public Dataset {
  public:
   std::size_t size() const override { return 3; }
   Example get(std::uint64_t, std::size_t index) const override {
-    const std::vector<std::vector<std::int32_t>> targets = {{0, 0, 0, 1}, {0, kIgnore, 1}, {}};
+    const std::vector<std::vector<std::int32_t>> targets = {{0, 0, 0, 1}, {0, kIgnore, 1, 2}, {}};
     return {{0, 1, 2}, {}, targets[index]};
   }
 };
@@ -60,12 +60,12 @@ TEST(Objective, BalancedClassesWeighTheSameTogether) {
   TaskShape shape = shape_of(TargetKind::classes);
   EXPECT_EQ(training_objective(config, shape, &data).class_weights,
             (std::vector<double>{0.75, 1.5}));
-  shape.classes = 3;
-  shape.class_names = {"a", "b", "c"};
+  shape.classes = 4;
+  shape.class_names = {"a", "b", "c", "d"};
   EXPECT_TRUE(test::throws_with<ConfigError>(
       [&] { training_objective(config, shape, &data); },
       "train.class_weights: balanced weights need a training target of each class, and there is "
-      "none of class c"));
+      "none of class d"));
 }
 
 TEST(Objective, WeightsOfClassesThatDoNotFitAreRefused) {
