@@ -160,7 +160,7 @@ void forward_backward(const SequenceModel<T>& model, const Objective& objective,
     const Range rows = share(all.size, shard.index, shard.count);
     context.first_sample = std::uint32_t(first_sample + rows.begin);
     first_sample += all.size;
-    if (shard.count > 1 && rows.size() == 0) continue;
+    if (rows.size() == 0) continue;
     const Batch part = shard.count > 1 ? cut(all, shard, output) : Batch();
     const Batch& batch = shard.count > 1 ? part : all;
     const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);

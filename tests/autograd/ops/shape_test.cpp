@@ -1,6 +1,8 @@
 // reshape, transpose, slice, select, concat.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <xgrad/autograd/ops.hpp>
 
 #include "support/gradients.hpp"
@@ -76,6 +78,22 @@ TEST(Axes, CountFromTheEndIfNegative) {
   EXPECT_EQ(transpose(x, {0, -1, 1}).value(), transpose(x, {0, 2, 1}).value());
   EXPECT_TRUE(
       throws_with<ShapeError>([&] { sum(x, -4); }, "sum: there is no axis -4 in shape (2, 3, 5)"));
+}
+
+// Row r is taken r % 3 times, so each of its elements has the gradient r % 3. Of such a table, a task
+// of backward owns at most 32 columns: one column less and one more than a task.
+TEST(Take, CountsTheRowsOfALongTable) {
+  std::vector<std::int32_t> rows;
+  for (std::int32_t r = 0; r < 700; ++r) rows.insert(rows.end(), std::size_t(r % 3), r);
+  Ids ids = empty<std::int32_t>({rows.size()});
+  std::ranges::copy(rows, ids.data());
+  for (const std::size_t columns : {31, 32, 33, 63, 65}) {
+    const auto x = counting({700, columns});
+    sum(take(x, 0, ids)).backward();
+    for (std::size_t r = 0; r < 700; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) ASSERT_EQ(x.grad()(r, c), r % 3) << r << " " << c;
+    }
+  }
 }
 
 TEST(Slice, TakesARangeAlongAnyAxis) {

@@ -68,6 +68,32 @@ TEST(Objective, BalancedClassesWeighTheSameTogether) {
       "none of class d"));
 }
 
+TEST(Objective, ATargetWeighsAsMuchAsItsClass) {
+  Batch batch;
+  batch.targets = test::tensor<std::int32_t>({2, 2}, {1, kIgnore, 0, 1});
+  EXPECT_EQ(weight_of_targets({.class_weights = {1, 3}}, batch), 7);
+}
+
+TEST(Objective, PlannedStepsAreThoseOfTheConfigOrOfItsEpochs) {
+  EXPECT_EQ(planned_steps({.steps = 1, .batch = 4}, 1000), 1u);
+  // 3 batches of 4 in each of 5 epochs, two batches a step.
+  EXPECT_EQ(planned_steps({.steps = 0, .epochs = 5, .batch = 4, .accumulate = 2}, 10), 8u);
+}
+
+TEST(Objective, DropoutGoesFromItsStartToItsEnd) {
+  const TrainConfig config = {.dropout_start = 0.5, .dropout_end = 1.5};
+  const auto scale = [&](std::uint64_t step, std::uint64_t steps) {
+    return training_context(config, step, steps).dropout_scale;
+  };
+  EXPECT_EQ(scale(0, 5), 0.5);
+  EXPECT_EQ(scale(1, 5), 0.75);
+  EXPECT_EQ(scale(4, 5), 1.5);
+  EXPECT_EQ(scale(9, 5), 1.5);  // a run that was extended
+  EXPECT_EQ(scale(0, 2), 0.5);
+  EXPECT_EQ(scale(1, 2), 1.5);
+  EXPECT_EQ(scale(0, 1), 0.5);
+}
+
 TEST(Objective, WeightsOfClassesThatDoNotFitAreRefused) {
   const auto refusal = [](std::vector<double> weights, TargetKind target) {
     TrainConfig config;

@@ -179,6 +179,29 @@ TEST(TrainingLoss, ForwardBackwardAddsUpTheMicroBatches) {
   for (std::size_t i = 0; i < own.size(); ++i) EXPECT_TRUE(test::same_bits(together[i], own[i]));
 }
 
+// Three shards of two examples: one has none, and their gradients add up to that of the batch.
+TEST(TrainingLoss, ForwardBackwardOfShardsAddsUp) {
+  Trainer<double> trainer(config_of({"train.batch=2"}));
+  const std::vector<Batch> batches = trainer.hold_batch();
+  const Parameters<double>& parameters = trainer.parameters();
+  const Context context = Context::train(7, 3);
+  std::size_t seen = 0;
+  const auto count = [&](const TrainingLoss<double>&, const Batch& batch) { seen += batch.size; };
+  parameters.zero_grad();
+  for (std::size_t index = 0; index < 3; ++index) {
+    forward_backward<double>(trainer.model(), {}, batches, context, count, {index, 3});
+  }
+  EXPECT_EQ(seen, 2u);
+  std::vector<Tensor<double>> shards;
+  for (const Parameter<double>& p : parameters) shards.push_back(p.variable.grad());
+  parameters.zero_grad();
+  forward_backward<double>(trainer.model(), {}, batches, context, count);
+  auto shard = shards.begin();
+  for (const Parameter<double>& p : parameters) {
+    EXPECT_TENSOR_NEAR(*shard++, p.variable.grad(), 1e-13) << p.name;
+  }
+}
+
 struct StopAfter final : TrainerHooks {
   explicit StopAfter(int steps) : left(steps) {}
   bool stop() override { return --left == 0; }
