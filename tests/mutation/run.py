@@ -154,7 +154,8 @@ def kill(arguments):
     known = results()
     mutants = [m for m in json.loads(MUTANTS.read_text()) if not arguments.only or arguments.only in m["name"]]
     if arguments.again:  # with tests that are new
-        mutants = [m for m in mutants if known.get(m["name"], {}).get("state") in ("survived", "unreached", None)]
+        equivalent = __import__("table").equivalent()
+        mutants = [m for m in mutants if known.get(m["name"], {}).get("state") in ("survived", "unreached", None) and m["name"] not in equivalent]
     else:
         mutants = [m for m in mutants if m["name"] not in known]
     mutants.sort(key=lambda m: (m["part"] is None, chance(m["name"], "order")))

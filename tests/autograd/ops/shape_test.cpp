@@ -80,8 +80,8 @@ TEST(Axes, CountFromTheEndIfNegative) {
       throws_with<ShapeError>([&] { sum(x, -4); }, "sum: there is no axis -4 in shape (2, 3, 5)"));
 }
 
-// Row r is taken r % 3 times, so each of its elements has the gradient r % 3. Of such a table, a task
-// of backward owns at most 32 columns: one column less and one more than a task.
+// Row r is taken r % 3 times, so each of its elements has the gradient r % 3. A task of backward
+// owns at most 32 columns of such a table.
 TEST(Take, CountsTheRowsOfALongTable) {
   std::vector<std::int32_t> rows;
   for (std::int32_t r = 0; r < 700; ++r) rows.insert(rows.end(), std::size_t(r % 3), r);
