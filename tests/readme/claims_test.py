@@ -100,6 +100,7 @@ CLAIMS = {
         "It prints the results in the order": ["tests/cli/check_test.py test_several_at_once_say_what_they_say_one_by_one"],
         "The configs slow each other down": ["tests/cli/check_test.py test_several_at_once_judge_no_seconds"],
         "`train.threads` on the command line": ["tests/cli/check_test.py test_several_at_once_say_what_they_say_one_by_one"],
+        "`--table FILE` writes the results": ["tests/cli/check_test.py test_a_table_as_json_lines"],
         "The model of a run is that": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model", "tests/cli/best_test.py test_claims_are_about_the_model", "tests/cli/best_test.py test_every_command_takes_the_model"],
         "If it is not that of the last": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
         "`train.best_metric` names": ["tests/cli/best_test.py test_another_metric_says_which_is_best"],
