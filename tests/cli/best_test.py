@@ -174,20 +174,27 @@ class Best(CommandTest):
         self.assertEqual(json.loads(self.xgrad("eval", "run", "--last", "--json").stdout)["step"], 60)
 
     def test_a_run_in_training_may_find_a_better_one(self):
-        """strace stops the command as it opens the newest checkpoint. Meanwhile the run saves a better one and removes the best so far."""
+        """strace stops the command as it opens the newest checkpoint, or after it has seen the best one. Meanwhile the run
+        saves a better one and removes the best so far."""
         self.train("run", "train.keep=1000")
         for path in self.checkpoints("run"):
             if path not in (self.file("run", 9), self.file("run", 14)):
                 path.rename(self.folder / path.name)
-        words = ("-e", "trace=openat", "-e", "inject=openat:signal=SIGSTOP", "-P", "run/checkpoints/step-0000000014.h5", XGRAD, "eval", "run", "--json")
-        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) +--- stopped by SIGSTOP ---\n")
-        with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
-            while not stopped.search(log.read_text()):
-                self.assertIsNone(command.poll())
-            self.file("run", 9).unlink()
-            (self.folder / self.file("run", 18).name).rename(self.file("run", 18))
-            os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
-            self.assertEqual(json.load(command.stdout)["step"], 18)
+        best, better = self.file("run", 9), self.file("run", 18)
+        whole = best.read_bytes()
+        for call, path in (("openat", "run/checkpoints/step-0000000014.h5"), ("newfstatat", best.name)):
+            with self.subTest(call):
+                words = ("-e", f"trace={call}", "-e", f"inject={call}:signal=SIGSTOP", "-P", path, XGRAD, "eval", "run", "--json")
+                log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) +--- stopped by SIGSTOP ---\n")
+                with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
+                    while not stopped.search(log.read_text()):
+                        self.assertIsNone(command.poll())
+                    best.unlink()
+                    (self.folder / better.name).rename(better)
+                    os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
+                    self.assertEqual(json.load(command.stdout)["step"], 18)
+                better.rename(self.folder / better.name)
+                best.write_bytes(whole)
 
     def test_a_run_elsewhere_takes_the_best_along(self):
         self.train("run")

@@ -178,12 +178,8 @@ std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const Tr
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
   const std::string name = checkpoint_name(step), path = directory.path_of(name);
-  try {
-    return load_checkpoint(path);
-  } catch (const IoError&) {  // a run in training may remove it at any moment
-    check<CheckpointError>(directory.holds(name), path, ": is missing");
-    throw;
-  }
+  check<CheckpointError>(directory.holds(name), path, ": is missing");
+  return load_checkpoint(path);
 } catch (const NewerFormatError&) {
   throw;
 } catch (const CheckpointError& error) {
@@ -267,7 +263,7 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
         auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
         if (best) saved = std::move(*best);
         break;
-      } catch (const CheckpointError&) {  // a run in training may have removed it for a better one
+      } catch (const Error&) {  // a run in training may remove it for a better one at any moment
         const std::uint64_t before = saved.step;
         saved = newest();
         if (saved.step == before) throw;
