@@ -240,13 +240,6 @@ void follow_own_data(Config& config, const std::string& directory,
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides, Take take) {
   std::string directory;
   SavedCheckpoint saved;
-  const auto config_of_saved = [&] {
-    check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
-                           ": holds weights without a config; give a run directory or one of its "
-                           "checkpoints, or add a config to the weights with `xgrad import --from "
-                           "hdf5 --config CONFIG --out NEW.h5`");
-    return parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
-  };
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
@@ -259,9 +252,10 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
     };
     saved = newest();
     while (take == Take::model) {
+      const std::string own = folder.path_of("config.toml");
+      const TrainConfig train = load_config(own, overrides, ConfigWriter::xgrad).train;
       try {
-        auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
-        if (best) saved = std::move(*best);
+        if (auto best = best_checkpoint(checkpoints, train, saved)) saved = std::move(*best);
         break;
       } catch (const Error&) {  // a run in training may remove it for a better one at any moment
         const std::uint64_t before = saved.step;
@@ -279,7 +273,12 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
       directory = fs::proximate(run).string();
     }
   }
-  Config config = config_of_saved();
+  check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
+                         ": holds weights without a config; give a run directory or one of its "
+                         "checkpoints, or add a config to the weights with `xgrad import --from "
+                         "hdf5 --config CONFIG --out NEW.h5`");
+  Config config =
+      parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
   follow_own_data(config, directory, overrides);
   return {directory, saved.file, std::move(saved), std::move(config)};
 }

@@ -197,8 +197,8 @@ void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
 /// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
-/// last. last: the last that is not damaged. resumed: the last that the run saved
-/// (PassOver::unsaved), to resume from.
+/// last; [train] of the run's config.toml decides. last: the last that is not damaged. resumed: the
+/// last that the run saved (PassOver::unsaved), to resume from.
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to
