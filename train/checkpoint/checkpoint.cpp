@@ -225,15 +225,21 @@ void check_is_run(const Folder& folder) {
                  " is not a run directory: it holds no config.toml");
 }
 
+std::string own_data(const std::string& directory, const std::string& path) {
+  const fs::path file = path, own = fs::path("data") / file.filename();
+  if (directory.empty() || file.parent_path().filename() != "data") return "";
+  return fs::exists(status_of(fs::path(directory) / own)) ? own.string() : "";
+}
+
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides) {
   for (auto& [name, value] : config.task_options) {
-    const auto* given = std::get_if<std::string>(&value);
+    const auto* file = std::get_if<std::string>(&value);
     const auto sets = [&](const std::string& word) { return word.starts_with("task." + name); };
-    if (!given || directory.empty() || std::ranges::any_of(overrides, sets)) continue;
-    const fs::path file = *given, own = fs::path(directory) / "data" / file.filename();
-    if (file.parent_path().filename() != "data" || fs::exists(status_of(file))) continue;
-    if (fs::exists(status_of(own))) value = fs::absolute(own).lexically_normal().string();
+    if (!file || std::ranges::any_of(overrides, sets)) continue;
+    const std::string own = own_data(directory, *file);
+    if (own.empty() || fs::exists(status_of(*file))) continue;
+    value = fs::absolute(fs::path(directory) / own).lexically_normal().string();
   }
 }
 

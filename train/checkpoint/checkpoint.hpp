@@ -191,8 +191,12 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// If a run keeps its data in its own directory, as in task.train = RUN/data/train, changes these
-/// paths to `directory`, where the run is now, unless an override sets them.
+/// "data/train" for a path such as OLD/data/train, if the run in `directory` keeps data/train: its
+/// own data, though it may have moved from OLD. "" for any other path.
+std::string own_data(const std::string& directory, const std::string& path);
+
+/// Changes paths of own_data() to `directory`, where the run is now, unless the file is still there
+/// or an override sets the path.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 

@@ -38,15 +38,18 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
-  std::string config;     ///< SHA-256 of the config, without keys that do not change its results
-  std::string checked;    ///< the same, also without the keys of its length and its steps
+  std::string config;  ///< SHA-256 of the config, without keys that do not change its results
+  /// The same, also without the keys of its length and its steps, and with own_data() in place of
+  /// paths, so that the run may move.
+  std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
   ModelCheck check;       ///< result of the check
 };
 
-/// Checks the gradients of a config's model. Throws the errors of check_model().
-Certificate certify(const Config& config);
+/// Checks the gradients of a config's model. `run`: the directory of its run, if it has one. Throws
+/// the errors of check_model().
+Certificate certify(const Config& config, const std::string& run = "");
 
 std::string to_json(const Certificate& certificate);  ///< the certificate as JSON
 /// The certificate in a run's directory, as far as recheck() needs it; nothing if there is none.
@@ -56,9 +59,9 @@ std::optional<Certificate> read_certificate(const Folder& run);
 /// One sentence: whether the check passed, how many tensors, the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each at its worst place. Throws CheckpointError if the certificate
-/// is of another config, says that the check failed, or has other derivatives; ConfigError,
-/// DataError, IoError. Returns the number of tensors checked.
-std::size_t recheck(const Certificate& certificate, const Config& config);
+/// Checks up to 8 tensors again, each at its worst place. `config` is that of the run in `run`.
+/// Throws CheckpointError if the certificate is of another config, says that the check failed, or
+/// has other derivatives; ConfigError, DataError, IoError. Returns the number of tensors checked.
+std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run);
 
 }  // namespace xgrad
