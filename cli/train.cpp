@@ -126,7 +126,7 @@ void write_table(const std::string& path, const std::vector<ConfigResult>& resul
   constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
   const auto [parent, name] = folder_and_name(path);
   const Folder folder(parent);
-  std::string table = results_markdown(results);
+  std::string table = path.ends_with(".jsonl") ? results_json(results) : results_markdown(results);
   if (results.empty() && folder.holds(name)) {
     const std::string heads = table.substr(0, table.find('\n'));
     table = folder.read(name, kMostTable);
@@ -156,7 +156,11 @@ ConfigResult show_check(const std::string& config, const std::string& log, const
                         int code) {
   ConfigResult result{.name = std::filesystem::path(config).stem().string()};
   if (std::filesystem::exists(table)) result.cells = parse_row(read_file(table));
-  if (result.cells.empty()) result.failure = fmt::format("exit code {}", code);
+  if (result.cells.empty()) {
+    result.failure = fmt::format("exit code {}", code);
+  } else {
+    result.cells.front() = result.name;  // JSON keeps no bytes that are not UTF-8
+  }
   std::string said = read_file(log);
   // The log holds its results, then this table of one row, then its errors.
   const std::string shown = "\n" + results_text({result});
@@ -187,7 +191,7 @@ int check_at_once(const CheckArguments& a) {
   for (std::size_t begun = 0; processes.size() > 0 || (signal == 0 && results.size() < all);) {
     if (signal == 0 && (signal = signals.stop()) != 0) processes.signal(signal);
     if (signal == 0 && begun < all && processes.size() < a.jobs) {
-      const auto words = words_for(a, a.configs[begun], file(begun, ".md"));
+      const auto words = words_for(a, a.configs[begun], file(begun, ".jsonl"));
       processes.start(fmt::to_string(begun), "", words, claim(file(begun, ".log")).value());
       ++begun;
     } else if (const auto ended = processes.reap()) {
@@ -199,7 +203,7 @@ int check_at_once(const CheckArguments& a) {
     line.running = processes.size();
     console.runs(line);
     for (std::size_t i = results.size(); signal == 0 && i < all && codes[i]; ++i) {
-      results.push_back(show_check(a.configs[i], file(i, ".log"), file(i, ".md"), *codes[i]));
+      results.push_back(show_check(a.configs[i], file(i, ".log"), file(i, ".jsonl"), *codes[i]));
       write_table(a.table, results);
       if (code <= 1 && *codes[i] != 0) code = *codes[i];  // errors count more than claims
     }
@@ -271,7 +275,9 @@ Command check_command() {
        {"--jobs",
         "number of configs to train in parallel; if above 1, expect.seconds is not judged",
         &a->jobs, kPositive},
-       {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
+       {"--table",
+        "write results to this file, as a Markdown table, or as JSON Lines if it is NAME.jsonl",
+        &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return check(*a); }, /*on_all_ranks=*/true);
 }

@@ -68,12 +68,19 @@ int verify_metrics(const Folder& run, std::uint64_t step) {
   return kDamaged;
 }
 
+// The config of a run, with its own data where the run is now.
+Config own_config(const std::string& run) {
+  Config config = read_run(run).config;
+  follow_own_data(config, run);
+  return config;
+}
+
 // Checks the gradients of some tensors of the certificate again. Returns the exit code.
 int verify_certificate(const Folder& run) {
   const std::string file = run.path_of(kCertificate);
   try {
     const Certificate certificate = *read_certificate(run);
-    const std::size_t again = recheck(certificate, read_run(run.path()).config);
+    const std::size_t again = recheck(certificate, own_config(run.path()), run.path());
     fmt::print("{}: ok, {} of {} rows checked again\n", file, again,
                certificate.check.report.rows.size());
     return 0;
@@ -273,7 +280,7 @@ int check_run(const GradcheckArguments& a) {
                             " is a run: its own config is checked, and the certificate is written "
                             "into its directory; give the config itself for anything else");
   const RunDirectory run = RunDirectory::open(a.config);
-  const Certificate certificate = certify(read_run(a.config).config);
+  const Certificate certificate = certify(own_config(a.config), a.config);
   run.replace_certificate(to_json(certificate));
   return print(certificate);
 }

@@ -66,8 +66,9 @@ struct TaskShape {
   std::vector<std::string> class_names = {};  ///< class names; empty, or one per class
   /// Token names without spaces; empty, or one per token id.
   std::vector<std::string> token_names = {};
-  std::size_t features = 0;                 ///< F, the size of each vector
-  bool graph = false;                       ///< whether examples have edges
+  std::size_t features = 0;  ///< F, the size of each vector
+  bool graph = false;        ///< whether examples have edges
+  bool causal = false;  ///< whether tokens contain targets of earlier ones; not for language models
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.

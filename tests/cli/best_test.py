@@ -26,7 +26,7 @@ class Best(CommandTest):
 
     def evaluated(self, *words):
         row = json.loads(self.xgrad("eval", *words, "--json").stdout)
-        return {name: value for name, value in row.items() if name in self.rows("best")[-1]}
+        return {name: value for name, value in row.items() if name in self.rows(words[0])[-1]}
 
     def test_the_test_row_is_that_of_the_model(self):
         said = {run: self.train(run, *key) for run, key in (("best", ()), ("last", (LAST,)))}
@@ -123,9 +123,21 @@ class Best(CommandTest):
         self.train("run")
         self.xgrad("resume", "run", "train.best_metric=accuracy", "--allow-change", "train.best_metric")
         self.assertEqual(self.rows("run")[-1]["step"], 60)
+        self.assertEqual(self.evaluated("run"), self.rows("run")[-1])
         self.xgrad("resume", "run", "train.steps=120", "--allow-change", "train.steps")
         later = {row["step"]: row["accuracy"] for row in self.rows("run") if row["split"] == "validation" and row["step"] > 60}
         self.assertEqual(self.rows("run")[-1]["step"], max(later, key=later.get))
+
+    def test_a_finished_run_that_makes_another_choice(self):
+        self.train("run")
+        scored = self.rows("run")[-1]
+        self.assertLess(scored["step"], 60)
+        for choice, step in ((LAST, 60), (BEST, scored["step"])):
+            self.xgrad("resume", "run", choice, "--allow-change", "train.keep_best")
+            self.assertEqual(self.rows("run")[-1]["step"], step)
+            self.assertEqual(self.evaluated("run"), self.rows("run")[-1])
+            self.assertIn(f"at step {step}.</p>", self.report("run"))
+        self.assertEqual(self.rows("run")[-1], scored)
 
     def train_fails(self, key):
         said = self.xgrad("train", "small.toml", "run.dir=none", key, exit_code=2).stderr
@@ -169,25 +181,30 @@ class Best(CommandTest):
         # A run that cannot be scored keeps what it has; another choice ends it.
         self.assertIn("it is the best checkpoint", self.xgrad("resume", "run", exit_code=4).stderr)
         self.xgrad("resume", "run", LAST, "--allow-change", "train.keep_best")
-        self.assertEqual(self.rows("run")[-1]["step"], 60)
-        self.xgrad("eval", "run", exit_code=4)
-        self.assertEqual(json.loads(self.xgrad("eval", "run", "--last", "--json").stdout)["step"], 60)
+        self.assertEqual(self.rows("run")[-1], self.evaluated("run"))
 
     def test_a_run_in_training_may_find_a_better_one(self):
-        """strace stops the command as it opens the newest checkpoint. Meanwhile the run saves a better one and removes the best so far."""
+        """strace stops the command as it opens the newest checkpoint, or after it has seen the best one. Meanwhile the run
+        saves a better one and removes the best so far."""
         self.train("run", "train.keep=1000")
         for path in self.checkpoints("run"):
             if path not in (self.file("run", 9), self.file("run", 14)):
                 path.rename(self.folder / path.name)
-        words = ("-e", "trace=openat", "-e", "inject=openat:signal=SIGSTOP", "-P", "run/checkpoints/step-0000000014.h5", XGRAD, "eval", "run", "--json")
-        log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) +--- stopped by SIGSTOP ---\n")
-        with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
-            while not stopped.search(log.read_text()):
-                self.assertIsNone(command.poll())
-            self.file("run", 9).unlink()
-            (self.folder / self.file("run", 18).name).rename(self.file("run", 18))
-            os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
-            self.assertEqual(json.load(command.stdout)["step"], 18)
+        best, better = self.file("run", 9), self.file("run", 18)
+        whole = best.read_bytes()
+        for call, path in (("openat", "run/checkpoints/step-0000000014.h5"), ("newfstatat", best.name)):
+            with self.subTest(call):
+                words = ("-e", f"trace={call}", "-e", f"inject={call}:signal=SIGSTOP", "-P", path, XGRAD, "eval", "run", "--json")
+                log, stopped = self.write("log", ""), re.compile(r"(?m)^(\d+) +--- stopped by SIGSTOP ---\n")
+                with subprocess.Popen(["strace", "-f", "-o", log, *words], cwd=self.folder, stdout=subprocess.PIPE) as command:
+                    while not stopped.search(log.read_text()):
+                        self.assertIsNone(command.poll())
+                    best.unlink()
+                    (self.folder / better.name).rename(better)
+                    os.kill(int(stopped.search(log.read_text())[1]), signal.SIGCONT)
+                    self.assertEqual(json.load(command.stdout)["step"], 18)
+                better.rename(self.folder / better.name)
+                best.write_bytes(whole)
 
     def test_a_run_elsewhere_takes_the_best_along(self):
         self.train("run")

@@ -3,12 +3,25 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 
 from command import CommandTest, unittest
 
 FILE = "run/gradcheck.json"
 CHANGES = ("train.steps=12",)
+OWN = """
+[task]
+name = "files"
+train = "own/data/train.csv"
+[model]
+width = 8
+heads = 1
+layers = 1
+[train]
+steps = 4
+keep_best = false
+"""
 
 
 class Certificate(CommandTest):
@@ -54,7 +67,8 @@ class Certificate(CommandTest):
             self.xgrad("resume", run, *more)
         for path in self.folder.glob("other/checkpoints/*.h5"):
             self.assertEqual((self.folder / "run/checkpoints" / path.name).read_bytes(), path.read_bytes())
-        # More steps have the same gradients; another loss has others.
+        # More steps and another choice of the model have the same gradients; another loss has others.
+        self.xgrad("resume", "run", "train.keep_best=false", "--allow-change", "train.keep_best")
         self.assertIn("rows checked again", self.xgrad("verify", "run").stdout)
         self.xgrad("resume", "run", "train.steps=30", "train.label_smoothing=0.1", "--allow-change", "train.steps", "--allow-change",
                    "train.label_smoothing")
@@ -88,7 +102,7 @@ class Certificate(CommandTest):
         self.assertIn("as derivatives of", change(other("difference")))
         self.assertIn("does not have", change(lambda row: row.update(name="no." + row["name"])))
         self.assertIn("says that the check failed", change(lambda row: row.update(failed=1)))
-        self.assertIn("another config", change(lambda row: None, checked_sha256="0" * 64))
+        self.assertIn("another config", change(lambda row: None, config_sha256="0" * 64, checked_sha256="0" * 64))
         # Certificates of older versions have the digest of the whole config only.
         del found["checked_sha256"]
         self.list_anew(json.dumps(found))
@@ -99,6 +113,38 @@ class Certificate(CommandTest):
         for bad in ("", "[]", "{}", text[:-9], json.dumps(found | {"tensors": []}), json.dumps(found | {"lengths": "x"})):
             self.list_anew(bad)
             self.assertRegex(self.xgrad("verify", "run", exit_code=4).stdout, r"(?m)^run/gradcheck\.json: (is not a certificate|lists no)")
+
+    def test_a_run_with_its_own_data_may_move(self):
+        """The data of a run that Python started from arrays are in its directory."""
+        (self.folder / "own/data").mkdir(parents=True)
+        (self.folder / "other").mkdir(parents=True)
+        rows = "text,label\n" + "".join(f"a{n % 7} b{n % 11},{'xyz'[n % 3]}\n" for n in range(200))
+        self.write("own/data/train.csv", rows)
+        self.write("own.toml", OWN)
+        self.xgrad("train", "own.toml", "run.dir=own", "--quiet")
+
+        def verify(run, exit_code=0):
+            return self.xgrad("verify", run, exit_code=exit_code).stdout.splitlines()[-1]
+
+        def resume(run, key, value):
+            self.xgrad("resume", run, f"{key}={value}", "--allow-change", key, "--quiet")
+
+        self.xgrad("gradcheck", "own")
+        for run, before in (("moved", "own"), ("again", "moved")):
+            (self.folder / before).rename(self.folder / run)
+            self.assertIn("rows checked again", verify(run))
+        resume("again", "train.steps", 6)  # which stores where the data are now
+        self.assertIn("rows checked again", verify("again"))
+        shutil.copytree(self.folder / "again", self.folder / "copy")
+        resume("copy", "train.steps", 8)
+        self.assertIn("rows checked again", verify("copy"))
+        before = (self.folder / "again/gradcheck.json").read_bytes()
+        self.xgrad("gradcheck", "again")
+        self.assertEqual(json.loads((self.folder / "again/gradcheck.json").read_text())["checked_sha256"], json.loads(before)["checked_sha256"])
+        # Other files count, even with the same rows.
+        self.write("other/rows.csv", rows)
+        resume("again", "task.train", "other/rows.csv")
+        self.assertIn("checked the gradients of another config", verify("again", exit_code=4))
 
     def test_damage_in_a_run(self):
         path = sorted(self.folder.glob("run/checkpoints/*.h5"))[0]

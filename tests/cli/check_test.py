@@ -1,5 +1,6 @@
 """What `xgrad check` judges, shows and leaves."""
 
+import json
 import os
 import shutil
 
@@ -45,6 +46,14 @@ class Check(CommandTest):
         self.assertEqual(len(set(tests)), 3)
         row = (self.folder / "results.md").read_text().splitlines()[-1]
         self.assertIn(f"| modest | {sum(tests) / 3:.4f} ± ", row)
+
+    def test_a_table_as_json_lines(self):
+        for table in ("results.jsonl", "results.md", "results.jsonl"):  # the last time over the first
+            self.xgrad("check", "modest.toml", "proud.toml", "--table", table, exit_code=1)
+        rows = [json.loads(line) for line in (self.folder / "results.jsonl").read_text().splitlines()]
+        shown = [line[2:-2].split(" | ") for line in (self.folder / "results.md").read_text().splitlines()]
+        at = rows[0].index("seconds")
+        self.assertEqual([row[:at] + row[at + 1:] for row in rows], [row[:at] + row[at + 1:] for row in (shown[0], *shown[2:])])
 
     def test_seconds_are_judged_here_alone(self):
         """No training takes a microsecond, and none takes a billion seconds."""

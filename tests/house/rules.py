@@ -23,7 +23,7 @@ HEAVY = {
     "xtensor-blas/": 1,  # principal components
     "cblas.h": 0,
     "toml++/": 1,
-    "nlohmann/": 12,  # logs, evaluations, predictions, traces, JSON Lines, sweeps, headers of safetensors and npy, what was learned, schema, certificates,
+    "nlohmann/": 13,  # logs, evaluations, predictions, traces, JSON Lines, results, sweeps, headers of safetensors and npy, what was learned, schema, certificates,
                       # pages that explain
     "CLI/": 1,
     "hdf5": 2,  # checkpoints, and data of other programs

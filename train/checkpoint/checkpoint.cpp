@@ -180,12 +180,8 @@ std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const Tr
   const auto step = std::uint64_t(state_value<std::int64_t>(last, "best_step"));
   if (step == 0 || step == last.step) return std::nullopt;
   const std::string name = checkpoint_name(step), path = directory.path_of(name);
-  try {
-    return load_checkpoint(path);
-  } catch (const IoError&) {  // a run in training may remove it at any moment
-    check<CheckpointError>(directory.holds(name), path, ": is missing");
-    throw;
-  }
+  check<CheckpointError>(directory.holds(name), path, ": is missing");
+  return load_checkpoint(path);
 } catch (const NewerFormatError&) {
   throw;
 } catch (const CheckpointError& error) {
@@ -231,28 +227,27 @@ void check_is_run(const Folder& folder) {
                  " is not a run directory: it holds no config.toml");
 }
 
+std::string own_data(const std::string& directory, const std::string& path) {
+  const fs::path file = path, own = fs::path("data") / file.filename();
+  if (directory.empty() || file.parent_path().filename() != "data") return "";
+  return fs::exists(status_of(fs::path(directory) / own)) ? own.string() : "";
+}
+
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides) {
   for (auto& [name, value] : config.task_options) {
-    const auto* given = std::get_if<std::string>(&value);
+    const auto* file = std::get_if<std::string>(&value);
     const auto sets = [&](const std::string& word) { return word.starts_with("task." + name); };
-    if (!given || directory.empty() || std::ranges::any_of(overrides, sets)) continue;
-    const fs::path file = *given, own = fs::path(directory) / "data" / file.filename();
-    if (file.parent_path().filename() != "data" || fs::exists(status_of(file))) continue;
-    if (fs::exists(status_of(own))) value = fs::absolute(own).lexically_normal().string();
+    if (!file || std::ranges::any_of(overrides, sets)) continue;
+    const std::string own = own_data(directory, *file);
+    if (own.empty() || fs::exists(status_of(*file))) continue;
+    value = fs::absolute(fs::path(directory) / own).lexically_normal().string();
   }
 }
 
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides, Take take) {
   std::string directory;
   SavedCheckpoint saved;
-  const auto config_of_saved = [&] {
-    check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
-                           ": holds weights without a config; give a run directory or one of its "
-                           "checkpoints, or add a config to the weights with `xgrad import --from "
-                           "hdf5 --config CONFIG --out NEW.h5`");
-    return parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
-  };
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
@@ -265,11 +260,12 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
     };
     saved = newest();
     while (take == Take::model) {
+      const std::string own = folder.path_of("config.toml");
+      const TrainConfig train = load_config(own, overrides, ConfigWriter::xgrad).train;
       try {
-        auto best = best_checkpoint(checkpoints, config_of_saved().train, saved);
-        if (best) saved = std::move(*best);
+        if (auto best = best_checkpoint(checkpoints, train, saved)) saved = std::move(*best);
         break;
-      } catch (const CheckpointError&) {  // a run in training may have removed it for a better one
+      } catch (const Error&) {  // a run in training may remove it for a better one at any moment
         const std::uint64_t before = saved.step;
         saved = newest();
         if (saved.step == before) throw;
@@ -285,7 +281,12 @@ FoundRun find_run(const std::string& path, const std::vector<std::string>& overr
       directory = fs::proximate(run).string();
     }
   }
-  Config config = config_of_saved();
+  check<CheckpointError>(!saved.config.empty(), clipped(saved.file, kMostOfPath),
+                         ": holds weights without a config; give a run directory or one of its "
+                         "checkpoints, or add a config to the weights with `xgrad import --from "
+                         "hdf5 --config CONFIG --out NEW.h5`");
+  Config config =
+      parse_config(saved.config, saved.file + ":config", overrides, ConfigWriter::xgrad);
   follow_own_data(config, directory, overrides);
   return {directory, saved.file, std::move(saved), std::move(config)};
 }

@@ -196,15 +196,19 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// A run may keep its data files in its own directory, as in task.train = RUN/data/train. If such a
-/// file no longer exists, because the run was moved, replaces its path by the one below
-/// `directory`, where the run is now. Leaves keys that an override sets.
+/// A run may keep its own data in its directory. For a path such as OLD/data/train, returns
+/// "data/train" if the run in `directory` keeps data/train, even if the run has moved from OLD.
+/// Returns "" for any other path.
+std::string own_data(const std::string& directory, const std::string& path);
+
+/// If a file of own_data() no longer exists, because the run was moved, replaces its path by the one
+/// below `directory`, where the run is now. Leaves keys that an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
 /// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
-/// last. last: the last that is not damaged. resumed: the one to resume from, which is the last
-/// that is neither damaged nor unsaved (PassOver::unsaved).
+/// last; [train] of the run's config.toml decides. last: the last that is not damaged. resumed: the
+/// one to resume from, which is the last that is neither damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

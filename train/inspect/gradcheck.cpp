@@ -86,15 +86,22 @@ std::string digest_of(const Config& config) {
 }
 
 // The digest of a config without keys that do not change the checked gradients, because a resumed
-// run may change these keys: optimizer, schedule, claims, length and saves.
-std::string digest_of_checked(Config config) {
+// run may change these keys: optimizer, schedule, claims, length, saves and the place of the run.
+std::string digest_of_checked(Config config, const std::string& run) {
   config.optim = {};
   config.schedule = {};
   config.expect = {};
   TrainConfig& train = config.train;
   train.steps = 1;
   train.max_seconds = train.epochs = train.patience = train.evaluate_every = train.save_every = 0;
-  train.keep = TrainConfig().keep;
+  const TrainConfig defaults;
+  train.keep = defaults.keep;
+  train.keep_best = defaults.keep_best;
+  train.best_metric = defaults.best_metric;
+  for (auto& [name, value] : config.task_options) {
+    const auto* file = std::get_if<std::string>(&value);
+    if (const std::string own = file ? own_data(run, *file) : ""; !own.empty()) value = own;
+  }
   return digest_of(config);
 }
 
@@ -190,9 +197,9 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
   return check;
 }
 
-Certificate certify(const Config& config) {
+Certificate certify(const Config& config, const std::string& run) {
   return {
-      digest_of(config), digest_of_checked(config),
+      digest_of(config), digest_of_checked(config, run),
       fmt::format("xgrad {}, compiler {}, processor {}", kVersion, __VERSION__, cpu_name(cpu())),
       config.train.precision, check_model(config)};
 }
@@ -259,10 +266,11 @@ std::string sentence(const Certificate& certificate) {
       tensors, worst.relative, worst.name, certificate.check.arithmetic);
 }
 
-std::size_t recheck(const Certificate& certificate, const Config& config) {
+std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run) {
   const ModelCheck& before = certificate.check;
-  const bool same = certificate.checked.empty() ? certificate.config == digest_of(config)
-                                                : certificate.checked == digest_of_checked(config);
+  // Certificates of older versions may have only the first, or absolute paths in the second.
+  const bool same = certificate.config == digest_of(config) ||
+                    certificate.checked == digest_of_checked(config, run);
   check<CheckpointError>(same, "checked the gradients of another config");
   check<CheckpointError>(before.report.ok(), "says that the check failed");
   const auto places = sample(before.report);

@@ -39,15 +39,18 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
-  std::string config;     ///< SHA-256 of the config without execution keys
-  std::string checked;    ///< also without optimizer, schedule, claims, length and saves
+  std::string config;  ///< SHA-256 of the config without execution keys
+  /// SHA-256 of the config also without optimizer, schedule, claims, length and saves, and with
+  /// own_data() in place of paths, so that the run may move.
+  std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
   ModelCheck check;       ///< result of the check
 };
 
-/// Checks the gradients of a config's model. Throws the errors of check_model().
-Certificate certify(const Config& config);
+/// Checks the gradients of a config's model. `run`: the directory of its run, if it has one. Throws
+/// the errors of check_model().
+Certificate certify(const Config& config, const std::string& run = "");
 
 std::string to_json(const Certificate& certificate);  ///< the certificate as JSON
 /// Reads the certificate in a run's directory, except members that recheck() does not need; returns
@@ -58,9 +61,10 @@ std::optional<Certificate> read_certificate(const Folder& run);
 /// One sentence: whether the check passed, how many tensors, the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each at its worst place, and returns their number. Throws
-/// CheckpointError if the certificate is of another config or says that the check failed, or if a
-/// derivative differs from the certificate's; ConfigError, DataError, IoError.
-std::size_t recheck(const Certificate& certificate, const Config& config);
+/// Checks up to 8 tensors again, each at its worst place, and returns their number. `config` is that
+/// of the run in the directory `run`. Throws CheckpointError if the certificate is of another config
+/// or says that the check failed, or if a derivative differs from the certificate's; ConfigError,
+/// DataError, IoError.
+std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run);
 
 }  // namespace xgrad

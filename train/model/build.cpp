@@ -124,18 +124,21 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
                          : " generates a sequence, which the task does not ask for");
 }
 
-// A model that saw the token to predict would only learn to copy it.
-void check_next(const ModelConfig& config, const TaskShape& shape) {
-  if (shape.next == NextToken::none || config.kind == "mlp") return;
-  const auto need = [](bool fits, const std::string& what, const char* cure) {
+// A model that saw the token to predict, or one that contains its target, would learn nothing else.
+void check_causal(const ModelConfig& config, const TaskShape& shape) {
+  const bool next = shape.next != NextToken::none;
+  if ((!next && !shape.causal) || config.kind == "mlp") return;
+  const auto need = [&](bool fits, const std::string& what, const char* cure) {
     check<ConfigError>(fits, "model.", what,
-                       ", but the task is to predict each token from those before it; ", cure);
+                       next ? ", but the task is to predict each token from those before it; "
+                            : ", but in this task later tokens contain the targets; ",
+                       cure);
   };
   need(config.kind == "encoder", "kind: is " + config.kind, "set it to encoder or mlp");
   need(config.mask == "causal", "mask: is " + config.mask, "set it to causal");
   need(config.normalization != "batch", "normalization: batch lets tokens see later ones",
        "set it to layer or rms");
-  need(config.positions != "relative_index",
+  need(!next || config.positions != "relative_index",
        "positions: relative_index tells tokens the length of the text", "choose others");
 }
 
@@ -267,7 +270,7 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
   if (auto own = detail::make_own_model(config, shape, parameters)) return own;
   check_fit(config, shape);
   check_mask(config, shape);
-  check_next(config, shape);
+  check_causal(config, shape);
   const Scope<T> root = parameters.root();
   if (!config.kind.starts_with("encoder")) {
     return std::make_unique<WindowMlp<T>>(root, window_mlp_options(config, shape));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <sstream>
+#include <nlohmann/json.hpp>
 
 #include <xgrad/text/amounts.hpp>
 #include <xgrad/text/columns.hpp>
@@ -13,6 +13,7 @@
 
 namespace xgrad {
 
+using Json = nlohmann::json;
 using Row = std::vector<std::string>;
 
 // The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
@@ -129,26 +130,23 @@ std::string results_markdown(const std::vector<ConfigResult>& results) {
   return text;
 }
 
-std::vector<std::string> parse_row(const std::string& markdown) {
-  std::istringstream lines(markdown);
-  std::string line;
-  for (int i = 0; i < 3; ++i) {  // the row is below the headings and a line
-    if (!std::getline(lines, line)) return {};
-  }
-  Row cells(1);
-  for (std::size_t at = 2; at + 2 < line.size(); ++at) {
-    if (line.compare(at, 3, " | ") == 0) {
-      cells.emplace_back();
-      at += 2;
-    } else if (line.compare(at, 2, "\\|") != 0) {
-      cells.back() += line[at];
-    }
-  }
-  return cells;
-}
-
 std::string results_text(const std::vector<ConfigResult>& results) {
   return text_table(table(results), {Align::left});
+}
+
+std::string results_json(const std::vector<ConfigResult>& results) {
+  std::string text;
+  for (const Row& cells : table(results)) {
+    // A name or a message may hold bytes that are not UTF-8, and so not JSON.
+    text += Json(cells).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> parse_row(const std::string& json) {
+  const Json row =
+      Json::parse(json.substr(json.find('\n') + 1), nullptr, /*allow_exceptions=*/false);
+  return row.is_array() ? row.get<Row>() : Row();
 }
 
 }  // namespace xgrad

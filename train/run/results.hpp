@@ -39,9 +39,12 @@ inline constexpr std::size_t kMostSeeds = 10;
 /// accuracies of simple baselines, parameters, steps, seconds, and whether the claims hold. ± is
 /// the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
-/// Returns the cells of the only row of that table; empty if it has none.
-std::vector<std::string> parse_row(const std::string& markdown);
 /// Returns the same table as text in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);
+/// Returns the same table as JSON Lines, with the names of the columns on the first line. Each line
+/// is an array of the texts of its cells.
+std::string results_json(const std::vector<ConfigResult>& results);
+/// Returns the cells of the only row of results_json(); empty if there is none.
+std::vector<std::string> parse_row(const std::string& json);
 
 }  // namespace xgrad

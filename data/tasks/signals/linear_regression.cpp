@@ -101,6 +101,7 @@ TaskEntry linear_regression_task() {
                   .max_length = 2 * sizes.pairs - 1,
                   .classes = 1,
                   .features = sizes.features(),
+                  .causal = true,
                   .target = TargetKind::numbers};
     task.draw = [sizes](const Rng& rng) { return draw_prompt(rng, sizes); };
     task.best = [sizes](const Example& prompt) { return least_squares(prompt.features, sizes); };

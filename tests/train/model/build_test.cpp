@@ -257,6 +257,26 @@ TEST(Build, ALanguageModelSeesNothingOfWhatItPredicts) {
                 "choose others");
 }
 
+TEST(Build, AModelDoesNotSeeTargetsInLaterTokens) {
+  const TaskShape shape = find_task("linear_regression").make({}, 1)->shape();
+  const auto message = [&](const std::function<void(ModelConfig&)>& change) {
+    Config config;
+    change(config.model);
+    return message_of(config, shape);
+  };
+  const std::string task = ", but in this task later tokens contain the targets; ";
+  EXPECT_EQ(message([](ModelConfig&) {}), "model.mask: is none" + task + "set it to causal");
+  EXPECT_EQ(message([](ModelConfig& m) { m.mask = "causal"; }), "none");
+  EXPECT_EQ(message([](ModelConfig& m) { m.mask = "causal", m.positions = "relative_index"; }),
+            "none");
+  EXPECT_EQ(
+      message([](ModelConfig& m) { m.mask = "causal", m.normalization = "batch"; }),
+      "model.normalization: batch lets tokens see later ones" + task + "set it to layer or rms");
+  EXPECT_EQ(message([](ModelConfig& m) { m.kind = "window_mlp"; }),
+            "model.kind: is window_mlp" + task + "set it to encoder or mlp");
+  EXPECT_EQ(message([](ModelConfig& m) { m.kind = "mlp"; }), "none");
+}
+
 TEST(Build, Learned2dPositionsNeedAnImage) {
   Config config;
   config.model.positions = "learned_2d";

@@ -111,15 +111,27 @@ TEST(Results, ClaimsHoldForEverySeedOrNot) {
 }
 
 TEST(Results, ARowIsReadBack) {
-  const ConfigResult made{"a | b|", "step 7: the loss|is \\| nan", {outcome(0.95)}, {}};
+  const ConfigResult made{"a | b|", "step 7: \"the loss\"|is \\| nan", {outcome(0.95)}, {}};
   ConfigResult read;
-  read.cells = parse_row(results_markdown({made}));
+  read.cells = parse_row(results_json({made}));
   EXPECT_EQ(read.cells.front(), "a | b|");
-  EXPECT_EQ(read.cells.back(), "step 7: the loss|is \\| nan");
-  EXPECT_EQ(results_text({read}), results_text({made}));
-  EXPECT_EQ(results_markdown({read}), results_markdown({made}));
-  EXPECT_TRUE(parse_row(results_markdown({})).empty());
+  EXPECT_EQ(read.cells.back(), "step 7: \"the loss\"|is \\| nan");
+  for (const auto& format : {results_text, results_markdown, results_json}) {
+    EXPECT_EQ(format({read}), format({made}));
+  }
+  EXPECT_TRUE(parse_row(results_json({})).empty());
   EXPECT_TRUE(parse_row("").empty());
+}
+
+TEST(Results, JsonHasAnArrayForEachRow) {
+  const ConfigResult made{"a", "the file \xff is missing", {}, {}},
+      other{"b", "", {outcome(1)}, {}};
+  const std::string text = results_json({made, other});
+  EXPECT_TRUE(text.starts_with("[\"config\",\"accuracy\",")) << text;
+  EXPECT_NE(text.find("\n[\"a\",\"\","), std::string::npos) << text;
+  EXPECT_NE(text.find(",\"the file \uFFFD is missing\"]\n[\"b\",\"1.0000 ± 0.0000\","),
+            std::string::npos)
+      << text;
 }
 
 TEST(Results, WhatEndedEarlySaysWhy) {
