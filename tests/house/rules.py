@@ -73,6 +73,7 @@ FORBIDDEN_ANYWHERE = [
     (r"/wo" r"rk/|/ro" r"ot/|/ho" r"me/", "a path of one machine"),
     (r"\bsha" r"red/\w+\.md|\b(?:see" r"ds|ecosy" r"stem|br" r"ief)\.md", "a page that readers do not have"),
     (r"pypi\.o" r"rg|registry\.npm" r"js|deb\.deb" r"ian\.org|files\.pythonho" r"sted", "the address of a registry"),
+    (r"(?m)^(?:<{7}|>{7}) ", "a conflict of a merge"),
 ]
 
 

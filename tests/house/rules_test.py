@@ -191,7 +191,7 @@ class Rules(unittest.TestCase):
         self.assert_finds(rules.text, "skipped", **{"tests/CMakeLists.txt": "gtest_discover_tests(a)"})
 
     def test_forbidden_words(self):
-        for bad in ("cd /wo" + "rk/main", "see sha" + "red/x.md", "https://pypi.o" + "rg/simple"):
+        for bad in ("cd /wo" + "rk/main", "see sha" + "red/x.md", "https://pypi.o" + "rg/simple", "<" * 7 + " HEAD", ">" * 7 + " a"):
             self.assert_finds(rules.text, "docs/x:1: ", docs__x=bad)
         self.assert_passes(rules.text, docs__x="docs/design.md, the work/life balance, a network/ folder")
 
