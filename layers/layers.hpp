@@ -80,8 +80,8 @@ class Norm {
   /// Makes its parameters below `scope`.
   Norm(const Scope<T>& scope, std::size_t width, const NormOptions& options = {});
 
-  /// x (..., D) -> (..., D). Only batch norm reads the mask (B, N), for x (B, N, D): 1 = a token, 0
-  /// = padding, whose result is 0; null = all tokens.
+  /// x (..., D) -> (..., D). mask (...): 1 = a token, 0 = padding; null = all tokens. Only
+  /// batch norm reads the mask; its result for padding is 0.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask = nullptr) const;
 
  private:

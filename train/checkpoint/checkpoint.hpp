@@ -34,8 +34,8 @@ struct Checkpoint {
 
 /// Name of the state entry that holds what the task learned from its data, such as a vocabulary.
 inline constexpr const char* kLearned = "task";
-/// Name of the state entry that marks a run stopped during the validation of its last step. The
-/// resumed run validates that step first.
+/// Name of a state entry. A checkpoint has it if the run was stopped before the validation of the
+/// checkpoint's step ended. The resumed run first validates this step.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
 /// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
@@ -87,8 +87,8 @@ struct SavedCheckpoint : Checkpoint {
 };
 
 /// Reads a file as from_hdf5() does. Checks the seal and the digest first, block by block, so a
-/// damaged file is refused before it is loaded into memory. Throws the errors of from_hdf5(), and
-/// IoError, also if the file changes while it is read.
+/// damaged file is refused before it is loaded into memory. Throws the errors of from_hdf5().
+/// Throws IoError if the file cannot be read, or if it changes while it is read.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
@@ -120,8 +120,8 @@ inline constexpr const char* kListedCertificate = "../gradcheck.json";
 std::string manifest_line(const std::string& name, std::string_view bytes);
 /// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
 /// publishing the file. If the process is killed between the two, the manifest lists a file that
-/// does not exist, which is harmless; a file that it does not list could not be checked. Throws
-/// IoError.
+/// does not exist, which is harmless. In the reverse order, the file could exist without a line in
+/// the manifest, and damage to it could not be found. Throws IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
 /// Parses a line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
@@ -165,14 +165,15 @@ std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 /// Files that latest_checkpoint() skips. damaged: damaged files; unsaved: also files for which
 /// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
-/// Loads the checkpoint with the highest step that is not skipped. If there is none, throws
-/// CheckpointError, which says what is wrong with a few of them. Throws IoError.
+/// Loads the checkpoint with the highest step that is not skipped. If no file is left, throws
+/// CheckpointError, whose message says why a few of the files were skipped. Also throws
+/// UnsavedError (unless `which` skips such files), NewerFormatError and IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
-/// Loads the checkpoint of the best step up to `last`, a checkpoint of the run. Returns nothing if
-/// `last` itself is the best, if no validation has chosen a best step yet, or if train.keep_best is
-/// off. Throws CheckpointError, which names the file, if it is missing or load_checkpoint() refuses
-/// it; IoError.
+/// `last` is a checkpoint of the run; its state names the best step so far. Loads the checkpoint of
+/// that step. Returns nothing if `last` itself is the best, if no validation has chosen a best step
+/// yet, or if train.keep_best is off. Throws CheckpointError, which names the file, if the file is
+/// missing or load_checkpoint() refuses it. Throws IoError if it cannot be read.
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 
@@ -196,23 +197,26 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// A run may keep its own data in its directory. For a path such as OLD/data/train, returns
-/// "data/train" if the run in `directory` keeps data/train, even if the run has moved from OLD.
-/// Returns "" for any other path.
+/// A run may keep its own data in the folder `data` of its directory. If `path` ends in data/NAME
+/// and `directory`/data/NAME exists, returns "data/NAME". The rest of `path` does not matter,
+/// because the run may have moved. Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
-/// If a file of own_data() no longer exists, because the run was moved, replaces its path by the one
-/// below `directory`, where the run is now. Leaves keys that an override sets.
+/// Corrects the paths in `config` after its run was moved to `directory`: if a file of the task no
+/// longer exists but own_data() finds it, sets the key to the file in `directory`. Leaves keys that
+/// an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
 /// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
-/// last; [train] of the run's config.toml decides. last: the last that is not damaged. resumed: the
-/// one to resume from, which is the last that is neither damaged nor unsaved (PassOver::unsaved).
+/// last. Its argument `train` comes from the run's config.toml, not from the checkpoint. last: the
+/// last that is not damaged. resumed: the one to resume from, which is the last that is neither
+/// damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to
-/// its config. Throws as latest_checkpoint(), best_checkpoint(), load_checkpoint(); ConfigError.
+/// its config. Throws ConfigError, and the errors of latest_checkpoint(), best_checkpoint() and
+/// load_checkpoint().
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
                   Take take = Take::model);
 

@@ -1,5 +1,5 @@
 // Config: all settings of a run, read from one TOML file. The tables in model_keys.cpp and
-// section_keys.cpp have the words, ranges and help of its keys.
+// section_keys.cpp have the allowed values and the help of its keys.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ModelConfig {
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
-  double stochastic_depth = 0;          ///< probability to skip a sublayer of the last layer
+  double stochastic_depth = 0;          ///< skip rate of sublayers in layer l of L: l / L of this
   std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
   std::string normalization = "layer";  ///< kind of norm, a Normalization by name
   bool final_norm = true;               ///< adds a norm after the last block
@@ -55,7 +55,7 @@ struct ModelConfig {
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
   double init_noise = 0;    ///< standard deviation of the noise added to the weights of init_from
-  Options own = {};         ///< keys of a kind that the program added
+  Options own = {};         ///< own keys of a model kind that the program added (PartEntry)
 };
 
 /// [optim]; weight decay does not apply to biases, norms and embeddings.
@@ -81,7 +81,7 @@ struct TrainConfig {
   std::uint64_t epochs = 0;    ///< passes over the training split
   std::size_t batch = 64;      ///< examples per micro-batch
   std::size_t bucket = 1;      ///< sorts examples by length among this many micro-batches
-  std::size_t shards = 1;      ///< parts of each batch; a fixed order adds their gradients
+  std::size_t shards = 1;      ///< parts of each micro-batch; gradients are added in a fixed order
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
   double clip_value = 0.0;     ///< maximum absolute value of a gradient element; 0: none
@@ -89,7 +89,9 @@ struct TrainConfig {
   double huber_delta = 1.0;    ///< error at which huber turns from quadratic to linear
   double label_smoothing = 0.0;  ///< fraction of the target probability spread over all classes
   std::vector<double> class_weights = {};  ///< a weight per class; empty: all 1
-  bool balanced_classes = false;       ///< class_weights = "balanced": weights by training targets
+  /// True if the config says class_weights = "balanced". The weight of a class is then inversely
+  /// proportional to its number of training targets.
+  bool balanced_classes = false;
   double head_diversity = 0.0;         ///< weight of the penalty on similar heads
   double dropout_start = 1.0;          ///< factor of all dropout rates in the first step
   double dropout_end = 1.0;            ///< factor of all dropout rates in the last step
@@ -107,7 +109,7 @@ struct TrainConfig {
   double max_seconds = 0.0;  ///< 0: no limit
   int threads = 0;           ///< 0: all cores
   bool recompute = false;    ///< backward reruns encoder blocks instead of storing their values
-  std::uint64_t evaluate_every = 0;  ///< steps; 0: every epoch, or every tenth of the run
+  std::uint64_t evaluate_every = 0;  ///< steps; 0: an epoch, or steps / 10 if `steps` is set
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;          ///< number of newest checkpoints to keep besides the best
   bool keep_best = true;         ///< uses the weights of the best step, not of the last
@@ -117,11 +119,13 @@ struct TrainConfig {
 
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
-  std::optional<double> accuracy;            ///< minimum on the test split
-  std::optional<double> accuracy_below;      ///< maximum on the test split, to show a failure
-  std::optional<double> below_ceiling;       ///< maximum gap to the best possible accuracy
-  std::optional<double> above_baseline;      ///< minimum lead of the accuracy over best_baseline()
-  std::optional<double> at_token_ceiling;    ///< maximum gap to the best from each token alone
+  std::optional<double> accuracy;        ///< minimum on the test split
+  std::optional<double> accuracy_below;  ///< maximum on the test split, to show a failure
+  std::optional<double> below_ceiling;   ///< maximum gap to the best possible accuracy
+  std::optional<double> above_baseline;  ///< minimum lead of the accuracy over best_baseline()
+  /// Maximum difference between the accuracy and the best possible accuracy of a model that reads
+  /// each token alone.
+  std::optional<double> at_token_ceiling;
   std::optional<double> above_floor;         ///< maximum excess over the lowest loss, as a fraction
   std::optional<double> exact_match;         ///< minimum
   std::optional<double> r2;                  ///< minimum
@@ -129,9 +133,11 @@ struct ExpectConfig {
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
   std::optional<double> bits_below_rule;     ///< minimum gain in bits over the best n-gram rule
   std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
-  std::optional<std::uint64_t> within_steps;  ///< maximum of first_reached()
+  /// Some validation at or before this step meets all claims about metrics; see first_reached().
+  std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
-  /// The state_hash() after the last step. Overrides of keys that change results drop it.
+  /// The state_hash() after the last step. If an override sets another key that can change
+  /// the result, the config loses this claim.
   std::optional<std::string> sha256;
 };
 
@@ -150,8 +156,8 @@ struct Config {
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
   Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
-  double mpi_timeout = 60;       ///< [mpi] timeout: seconds without an answer that end the run
-  ExpectConfig expect;           ///< claims about the result
+  double mpi_timeout = 60;  ///< [mpi] timeout: seconds to wait for a process before the run ends
+  ExpectConfig expect;      ///< claims about the result
 };
 
 /// Calls `f.operator()<T>()` with T = float or double, as train.precision says.
@@ -167,8 +173,9 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of built-in parts of the same section that this part reads, too. A config that chooses
-  /// this part is refused if it sets other keys of built-in parts in the section.
+  /// Names of keys that built-in parts of the section have and that this part reads, too, such as
+  /// "width" for a model kind. A config that chooses this part is refused if it sets other keys of
+  /// built-in parts in the section.
   std::vector<std::string> keys = {};
 };
 
