@@ -201,8 +201,8 @@ struct FoundRun {
 /// Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
-/// If a file of own_data() no longer exists, because the run was moved, replaces its path by the one
-/// below `directory`, where the run is now. Leaves keys that an override sets.
+/// If a file of own_data() no longer exists, because the run was moved, replaces its path by the
+/// one below `directory`, where the run is now. Leaves keys that an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 

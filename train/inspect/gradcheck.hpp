@@ -61,10 +61,10 @@ std::optional<Certificate> read_certificate(const Folder& run);
 /// One sentence: whether the check passed, how many tensors, the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each at its worst place, and returns their number. `config` is that
-/// of the run in the directory `run`. Throws CheckpointError if the certificate is of another config
-/// or says that the check failed, or if a derivative differs from the certificate's; ConfigError,
-/// DataError, IoError.
+/// Checks up to 8 tensors again, each at its worst place, and returns their number. `config` is
+/// that of the run in the directory `run`. Throws CheckpointError if the certificate is of another
+/// config or says that the check failed, or if a derivative differs from the certificate's;
+/// ConfigError, DataError, IoError.
 std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run);
 
 }  // namespace xgrad
