@@ -30,7 +30,7 @@ namespace xgrad {
 struct StepReport {
   std::uint64_t step = 0;   ///< number of steps taken, this one included
   std::uint64_t total = 0;  ///< number of steps of the whole run
-  double loss = 0;          ///< loss of the step's batch before the update, without the penalty
+  double loss = 0;          ///< loss of the step's batch before the update, without head_diversity
   double lr = 0;            ///< learning rate of the step
   double grad_norm = 0;     ///< gradient norm before clipping
   std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
@@ -68,8 +68,8 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
-/// The progress of a run. progress.cpp lists the name of each member but `step` in a checkpoint's
-/// state.
+/// The progress of a run. A checkpoint stores each member but `step` as an entry of
+/// Checkpoint::state; progress.cpp lists the names of these entries.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Some entries are required;
   /// others belong to a group that is stored as a whole or not at all. Throws CheckpointError if a
@@ -91,7 +91,7 @@ struct Progress {
   double best_value = std::numeric_limits<double>::infinity();  ///< best train.best_metric
   std::uint64_t best_step = 0;        ///< first step with that value; 0: none yet
   std::uint64_t bad_evaluations = 0;  ///< validations since best_step
-  bool owes_validation = false;       ///< the last step is not validated yet
+  bool owes_validation = false;       ///< a validation of the last step is due, but not done yet
   Plateau plateau;                    ///< state of schedule "plateau"
   std::uint64_t averaged = 0;         ///< steps averaged so far by train.swa_start
   SpikeGuard spikes;                  ///< running mean of the gradient norm
@@ -107,8 +107,9 @@ class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
   /// checkpoint. `task` is the config's task if it is already made. Without it, reads the data of
-  /// all splits. Untrusted HDF5 files are read in a forked process, and forking is safe only before
-  /// the first step starts a thread. Throws ConfigError, DataError, IoError, CheckpointError.
+  /// all splits. All data are read here, before the first step starts threads, because reading an
+  /// untrusted HDF5 file may fork, which is safe only without other threads. Throws ConfigError,
+  /// DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each rank has a trainer with the same arguments, and all ranks call the
   /// same functions in the same order. Const functions may be called by one rank alone, except
@@ -130,10 +131,11 @@ class Trainer {
   /// new best validation, at the end, and when stopped. If hooks.break_off() ends a validation
   /// early, the run stops; the resumed run validates that step first.
   ///
-  /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
-  /// on_spike does not handle it. The parameters then have their values from before the step. The
-  /// run repeats the step to find the first op with such an output or gradient, and the message
-  /// names this op. Also throws NumericError if a validation loss is not finite and on_spike is not
+  /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
+  /// norm is a spike, and [train] on_spike does not handle it. The parameters then have their
+  /// values from before the step. If the loss or the gradient norm is NaN or infinite, the run
+  /// repeats the step to find the first op with such an output or gradient, and the message names
+  /// this op. Also throws NumericError if a validation loss is not finite and on_spike is not
   /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
@@ -171,7 +173,7 @@ class Trainer {
   bool finished() const {
     return !owes_validation() && (step() >= total_steps_ || out_of_patience());
   }
-  /// Whether the last step is not validated yet.
+  /// Whether a validation of the last step is due, but not done yet.
   bool owes_validation() const { return progress_.owes_validation; }
   /// Whether train.patience ended the run.
   bool out_of_patience() const {
@@ -228,10 +230,11 @@ class Trainer {
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
-  // These describe the first NaN or infinity: in the parameters; in the parameters or the
-  // optimizer; in the numbers of a step. Empty if there is none.
+  // Describes the first NaN or infinity in the parameters; empty if there is none.
   std::string failure_of_parameters() const;
+  // The same for the parameters, the optimizer's state and the averaged weights.
   std::string failure_of_state() const;
+  // Describes a loss or gradient norm that is NaN or infinite, or a spike of the norm; else empty.
   std::string failure_of(const StepReport& report) const;
   // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
@@ -249,7 +252,8 @@ class Trainer {
   GradientShards<T> shards_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<AveragedWeights<T>> average_;  // null: no averaged weights
-  // Its position is already past the current step; progress_.loader is the position before it.
+  // During a step, its position is after the batches of this step; progress_.loader is the position
+  // before them, from which a failed step can be repeated.
   PrefetchLoader loader_;
   std::vector<Batch> held_;
   std::vector<Batch> batches_;  // micro-batches of the current step

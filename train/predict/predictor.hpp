@@ -49,8 +49,9 @@ struct LoadedModel : TrainedModel<T> {
 /// Sets the targets of the examples, because a decoder needs them when its attention or activations
 /// are studied: it reads the targets (teacher forcing). `outputs` has a line for each example:
 /// class names (or numbers) without the end class. If it is empty, the model's greedy outputs
-/// become the targets. Does nothing if the model generates no outputs. Throws ConfigError for
-/// outputs that such a model cannot read, DataError for outputs that do not fit.
+/// become the targets. If the model generates no outputs, `outputs` must be empty, and nothing
+/// happens. Throws ConfigError if such a model gets outputs. Throws DataError if the number of
+/// lines is wrong or a line cannot be parsed.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -85,8 +86,9 @@ struct BeamOutput {
 /// The prediction for one input, with an entry for each target. Positions without a target have
 /// none.
 struct Prediction {
-  /// Class names, or ids if classes have no names. For yes-or-no targets, the names of all outputs,
-  /// whether predicted or not; if they have no names, 1 (yes) or 0 (no) for each output.
+  /// For classes: their names, or their ids if they have no names. For yes-or-no targets with
+  /// names: all names, also of the targets predicted as no. For yes-or-no targets without names:
+  /// "1" (yes) or "0" (no) for each target.
   std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< probability of each label
   bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
@@ -105,7 +107,7 @@ class Predictor {
   /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`, beam_search()
   /// decodes the outputs, else generate(). `precision` is the arithmetic to compute in, as in
   /// train.precision; empty: the arithmetic of the run. Throws IoError, CheckpointError,
-  /// ConfigError, also when there is a beam and the model generates no outputs.
+  /// ConfigError. One cause of ConfigError is a beam for a model that generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
   /// Loads the checkpoints that were found, in the arithmetic of their configs. Several form an
@@ -114,7 +116,8 @@ class Predictor {
                      std::optional<BeamOptions> beam = std::nullopt);
 
   const TaskShape& shape() const;  ///< shape of inputs and outputs
-  /// Parses a line as `xgrad predict` does. Throws DataError, which calls it example `number`.
+  /// Parses a line as `xgrad predict` does. Throws DataError if the line is not a valid input. As
+  /// in check_example(), `number` is the number of the example in error messages.
   Example parse(const std::string& line, std::size_t number = 1) const;
   /// Predicts for a line. Throws DataError as parse() does.
   Prediction operator()(const std::string& line) const;
