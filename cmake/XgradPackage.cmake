@@ -11,6 +11,16 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # but fo
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 include(CPackComponent)
 
+# The licence of xgrad, and those of the libraries whose headers are compiled in, as tests/embed/licences.py names them.
+file(READ LICENSE copyright)
+foreach(package libcli11-dev libtomlplusplus-dev libxtensor-dev nlohmann-json3-dev xtl-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    file(READ /usr/share/doc/${package}/copyright text)
+    string(APPEND copyright "\n\n${package}:\n\n${text}")
+  endif()
+endforeach()
+file(WRITE ${PROJECT_BINARY_DIR}/copyright "${copyright}")
+
 # One package, of some components: xgrad_package(NAME SECTION DEPENDS DESCRIPTION COMPONENT...)
 macro(xgrad_package name section depends description)
   string(TOUPPER ${name} upper)
@@ -22,6 +32,8 @@ macro(xgrad_package name section depends description)
   endif()
   foreach(component ${ARGN})
     cpack_add_component(${component} GROUP ${name})
+    install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
+      COMPONENT ${component} EXCLUDE_FROM_ALL)
   endforeach()
   cpack_add_component_group(${name} DESCRIPTION "${description}")
 endmacro()
