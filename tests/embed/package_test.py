@@ -90,9 +90,9 @@ def unpack(folder, release, variant, packages, architectures=()):
                  "Created-By: Packages", "Origin: Debian")
     if release != "bookworm":
         sites = f"deb {sites.split()[1]} {release} main\n"
-    more = [f"--architectures={','.join(architectures)}"] if architectures else []
-    call("mmdebstrap", "--quiet", f"--variant={variant}", *more, "--skip=cleanup/apt", f"--include={','.join(packages)}", release, folder, "-",
-         input=sites)
+    lists = (("architectures", architectures), ("include", packages))
+    call("mmdebstrap", "--quiet", f"--variant={variant}", "--skip=cleanup/apt", *(f"--{name}={','.join(words)}" for name, words in lists if words),
+         release, folder, "-", input=sites)
 
 
 class System:
@@ -169,6 +169,11 @@ class Package(unittest.TestCase):
             text = call("sh", "-c", f"dpkg-deb --fsys-tarfile {path} | tar -xO ./usr/share/doc/{name}/copyright")
             for words in ("Redistribution and use", *(f"\n{package}:\n" for package in licences.HEADERS)):
                 self.assertIn(words, text)
+
+    def test_1_descriptions(self):
+        described = {name: call("dpkg-deb", "--field", path, "Description") for name, path in self.packages.items()}
+        self.assertEqual(len(set(described.values())), 4)
+        self.assertRegex(described["xgrad-engine"], "^Reverse-mode autograd")
 
     def test_2_the_loader_takes_what_the_processor_can(self):
         help_text = self.system.run("/lib64/ld-linux-x86-64.so.2", "--help")

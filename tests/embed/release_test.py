@@ -100,6 +100,13 @@ class Release(unittest.TestCase):
             self.assertEqual(*needs)
             self.assertEqual([re.search(r"Architecture: (\S+)", field).group(1) for field in fields], ["amd64", "arm64"])
 
+    def test_2_files(self):
+        """A package has the same files on both architectures, but for libraries of newer processors."""
+        for name in ("xgrad-engine", "xgrad-engine-dev", "xgrad", "xgrad-dev"):
+            listed = [call("dpkg-deb", "--contents", BUILD / f"{name}_{VERSION}_{architecture}.deb") for architecture in ("amd64", "arm64")]
+            amd64, arm64 = ({path for path in re.findall(r"\./\S+", text.replace("aarch64", "x86_64")) if "hwcaps" not in path} for text in listed)
+            self.assertEqual(amd64, arm64)
+
     def test_3_packages(self):
         """Installed as docs/install.md says. The ten lines of C++ fit the line, and a training has the same hash on both architectures."""
         page = re.search(r"```sh\n(sha256sum.*?)```", (ROOT / "docs/install.md").read_text(), re.DOTALL).group(1)
