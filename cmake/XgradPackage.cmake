@@ -3,6 +3,7 @@
 # (tests/embed/package_test.py).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the xgrad authors <xgrad@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
