@@ -25,7 +25,7 @@ ARCHIVE = BUILD / f"{NAME}.tar.gz"
 EMULATOR = pathlib.Path("/proc/sys/fs/binfmt_misc/qemu-aarch64")
 # Of headers alone; and libxtensor-dev needs xtl-dev, which Debian lets fit only packages of the system's own architecture.
 HEADERS = {"libcli11-dev", "libxtensor-dev", "libxtensor-blas-dev"}
-OF_TESTS = {"libgtest-dev", "libbenchmark-dev"}  # of tests, which packages lack
+UNUSED = {"libgtest-dev", "libbenchmark-dev", "mmdebstrap"}  # of tests
 
 
 def sections(*names):
@@ -36,10 +36,9 @@ def sections(*names):
 
 def cross(folder):
     """A Debian for amd64 that compiles for arm64."""
-    wanted = sections("build")
-    libraries = {name for name in wanted if re.match("lib|zlib", name)} - HEADERS - OF_TESTS
-    return System(folder, packages=[*sections("arm", "package"), *set(wanted) - libraries, *(f"{name}:arm64" for name in libraries)],
-                  architectures=("amd64", "arm64"))
+    wanted = set(sections("build", "arm", "package")) - UNUSED
+    libraries = {name for name in wanted if re.match("lib|zlib", name)} - HEADERS
+    return System(folder, packages=[*wanted - libraries, *(f"{name}:arm64" for name in libraries)], architectures=("amd64", "arm64"))
 
 
 def build_for_arm64(system):

@@ -103,6 +103,14 @@ class Wheel(unittest.TestCase):
             self.assertIn(PLATFORM, path.name)
             self.assertLess(path.stat().st_size, MOST)
 
+    def test_1_each_library_of_ours_once(self):
+        """For each kind of processor, and none among those of others, where auditwheel puts what a file finds outside of the wheel."""
+        for path in self.wheels.values():
+            ours = [name for name in zipfile.ZipFile(path).namelist() if re.search(r"/libxgrad[^/]*$", name)]
+            places = ["xgrad/lib", *(f"xgrad/lib/glibc-hwcaps/{level}" for level in LEVELS)]
+            self.assertEqual(sorted(re.sub(r"\.so\..*", "", name) for name in ours),
+                             sorted(f"{place}/{library}" for place in places for library in ("libxgrad", "libxgrad_engine")))
+
     def test_1_licences(self):
         """Of xgrad, and of every library in the wheel or compiled into it."""
         for path in self.wheels.values():
