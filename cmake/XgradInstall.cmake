@@ -35,7 +35,8 @@ function(xgrad_install name)
   get_target_property(library_type ${name} TYPE)
   if(library_type STREQUAL "SHARED_LIBRARY")
     target_link_options(${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/xgrad.map)
-    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/xgrad.map)
+    # A wheel holds the files as they are built: one library finds the other in its own folder.
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/xgrad.map BUILD_RPATH_USE_ORIGIN ON)
     if(XGRAD_MARCH MATCHES "^x86-64-v[234]$")
       # Where the loader looks first on processors that can do more.
       install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${XGRAD_MARCH}

@@ -3,6 +3,7 @@
 # (tests/embed/package_test.py).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the xgrad authors <xgrad@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -11,19 +12,32 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # but fo
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 include(CPackComponent)
 
+# The licence of xgrad, and those of the libraries whose headers are compiled in, as tests/embed/licences.py names them.
+file(READ LICENSE copyright)
+foreach(package libcli11-dev libtomlplusplus-dev libxtensor-dev nlohmann-json3-dev xtl-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    file(READ /usr/share/doc/${package}/copyright text)
+    string(APPEND copyright "\n\n${package}:\n\n${text}")
+  endif()
+endforeach()
+file(WRITE ${PROJECT_BINARY_DIR}/copyright "${copyright}")
+
 # One package, of some components: xgrad_package(NAME SECTION DEPENDS DESCRIPTION COMPONENT...)
 macro(xgrad_package name section depends description)
   string(TOUPPER ${name} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section})
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}")
+  set(CPACK_DEBIAN_${upper}_DESCRIPTION "${description}")
   if(${name} MATCHES "-dev$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS OFF)
   endif()
   foreach(component ${ARGN})
     cpack_add_component(${component} GROUP ${name})
+    install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
+      COMPONENT ${component} EXCLUDE_FROM_ALL)
   endforeach()
-  cpack_add_component_group(${name} DESCRIPTION "${description}")
+  cpack_add_component_group(${name})
 endmacro()
 
 set(same "(= ${PROJECT_VERSION})")

@@ -11,8 +11,6 @@ import shutil
 import subprocess
 import sys
 
-from auditwheel.wheeltools import InWheel
-
 HEADERS = ("libcli11-dev", "libtomlplusplus-dev", "libxtensor-dev", "nlohmann-json3-dev", "xtl-dev")
 
 
@@ -24,6 +22,7 @@ def package_of(library):
 
 
 def add(wheel, output):
+    from auditwheel.wheeltools import InWheel  # here, since package_test.py, which reads HEADERS, lacks it
     with InWheel(wheel, output) as folder:
         place = next(pathlib.Path(folder).glob("*.dist-info")) / "licenses"
         place.mkdir(exist_ok=True)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+import licences
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "package"
 LEVELS = ("x86-64-v3", "x86-64-v4")
@@ -44,17 +46,37 @@ def call(*words, **options):
     return run.stdout
 
 
+def compile_tree(tree, march, target, options=(), run=call):
+    """Builds a target in a folder that is build/NAME of its sources."""
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if run is call and shutil.which("ccache") else []
+    run("cmake", "-S", tree.parents[1], "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={march}", *launcher, *options)
+    run("cmake", "--build", tree, "--target", target)
+
+
+def compile_levels():
+    """The libraries for newer processors; returns their trees by level."""
+    trees = {level: BUILD.with_name(f"package-{level}") for level in LEVELS}
+    for level, tree in trees.items():
+        compile_tree(tree, level, "libxgrad.so")  # the command would run here, where the processor may lack the level
+    return trees
+
+
+def pack(tree, variants=(), run=call):
+    projects = [f"{tree};xgrad;ALL;/", *(f"{variant};xgrad;VARIANTS;/" for variant in variants)]
+    run("cpack", "--config", tree / "CPackConfig.cmake", "-B", tree, "-D", f"CPACK_INSTALL_CMAKE_PROJECTS={';'.join(projects)}")
+
+
 def build():
     """Makes the packages, and returns their paths by name."""
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    for folder, march, target in [(BUILD, "", "all"), *((f"{BUILD}-{level}", level, "libxgrad.so") for level in LEVELS)]:
-        call("cmake", "--preset", "package", "-B", folder, f"-DXGRAD_MARCH={march}", *launcher, cwd=ROOT)
-        call("cmake", "--build", folder, "--target", target)
+    compile_tree(BUILD, "", "all")
     for old in BUILD.glob("*.deb"):
         old.unlink()
-    projects = [f"{BUILD};xgrad;ALL;/", *(f"{BUILD}-{level};xgrad;VARIANTS;/" for level in LEVELS)]
-    call("cpack", "-D", f"CPACK_INSTALL_CMAKE_PROJECTS={';'.join(projects)}", cwd=BUILD)
-    return {path.name.split("_")[0]: path for path in BUILD.glob("*.deb")}
+    pack(BUILD, compile_levels().values())
+    return packages(BUILD)
+
+
+def packages(folder):
+    return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
 
 
 def source(page):
@@ -62,21 +84,23 @@ def source(page):
     return re.findall(r"```cpp\n(#include.*?)```", (ROOT / page).read_text(), re.DOTALL)[-1]
 
 
-def unpack(folder, release, variant, packages):
-    """Unpacks Debian packages, and what they need, into a new folder."""
+def unpack(folder, release, variant, packages, architectures=()):
+    """Unpacks Debian packages, and what they need, into a new folder. The first architecture is that of the programs in there."""
     sites = call("apt-get", "indextargets", "--format", "deb $(SITE) $(RELEASE) $(COMPONENT)",
                  "Created-By: Packages", "Origin: Debian")
     if release != "bookworm":
         sites = f"deb {sites.split()[1]} {release} main\n"
-    call("mmdebstrap", "--quiet", f"--variant={variant}", "--skip=cleanup/apt", f"--include={','.join(packages)}", release, folder, "-", input=sites)
+    lists = (("architectures", architectures), ("include", packages))
+    call("mmdebstrap", "--quiet", f"--variant={variant}", "--skip=cleanup/apt", *(f"--{name}={','.join(words)}" for name, words in lists if words),
+         release, folder, "-", input=sites)
 
 
 class System:
     """A Debian of its own folder, with nothing but what every Debian has and `packages`."""
 
-    def __init__(self, folder, release="bookworm", packages=()):
+    def __init__(self, folder, release="bookworm", packages=(), architectures=()):
         self.root = folder
-        unpack(folder, release, "minbase", packages)
+        unpack(folder, release, "minbase", packages, architectures)
         shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
 
     def words(self, *words):
@@ -138,6 +162,18 @@ class Package(unittest.TestCase):
         self.system.run("xgrad", "train", "/usr/share/xgrad/configs/reverse.toml", "--dry-run")
         for path in ("usr/share/man/man1/xgrad.1", "usr/share/bash-completion/completions/xgrad"):
             self.assertIn("lr-find", (self.root / path).read_text().replace("\\-", "-"))
+
+    def test_1_licences(self):
+        """Of xgrad, and of the libraries whose headers are compiled in."""
+        for name, path in self.packages.items():
+            text = call("sh", "-c", f"dpkg-deb --fsys-tarfile {path} | tar -xO ./usr/share/doc/{name}/copyright")
+            for words in ("Redistribution and use", *(f"\n{package}:\n" for package in licences.HEADERS)):
+                self.assertIn(words, text)
+
+    def test_1_descriptions(self):
+        described = {name: call("dpkg-deb", "--field", path, "Description") for name, path in self.packages.items()}
+        self.assertEqual(len(set(described.values())), 4)
+        self.assertRegex(described["xgrad-engine"], "^Reverse-mode autograd")
 
     def test_2_the_loader_takes_what_the_processor_can(self):
         help_text = self.system.run("/lib64/ld-linux-x86-64.so.2", "--help")

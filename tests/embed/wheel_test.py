@@ -14,7 +14,7 @@ import tempfile
 import unittest
 import zipfile
 
-from package_test import LEVELS, ROOT, System, call, unpack
+from package_test import LEVELS, ROOT, System, call, compile_levels, unpack
 
 BUILD = ROOT / "build/wheel"
 TOOLS = ROOT / "build/venv-wheel"
@@ -60,15 +60,12 @@ def stable_python():
 
 def build():
     """Makes the wheels, repaired, in build/wheel/repaired."""
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    trees = [BUILD / level for level in LEVELS]
-    for tree in trees:
-        call("cmake", "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={tree.name}", *launcher, cwd=ROOT)
-        call("cmake", "--build", tree, "--target", "libxgrad.so")  # the command would run here, where the processor may lack the level
+    trees = compile_levels().values()
     for folder in ("raw", "bare", "repaired"):
         shutil.rmtree(BUILD / folder, ignore_errors=True)
-    (BUILD / "repaired").mkdir()
+    (BUILD / "repaired").mkdir(parents=True)
     packages = next(TOOLS.glob("lib/python3.*/site-packages"))  # in Python alone, so of any version
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     defines = ["-DBUILD_SHARED_LIBS=ON", "-DXGRAD_MARCH=", f"-DXGRAD_PYTHON_VARIANTS={';'.join(map(str, trees))}", *launcher]
     for python in ("/usr/bin/python3", stable_python()):
         settings = {"cmake.build-type": "MinSizeRel", "cmake.args": ["-GNinja", *defines], "build-dir": str(BUILD / "module"),
@@ -83,6 +80,17 @@ def build():
     return BUILD / "repaired"
 
 
+def install(system, wheel):
+    """Installs a wheel, and NumPy, into /tmp/venv of a system, which needs no network."""
+    wheels = system.root / "tmp/wheels"
+    version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+    call(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--python-version={version}", "--platform",
+         "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64", "--dest", wheels, "numpy")
+    shutil.copy(wheel, wheels)
+    system.run("python3", "-m", "venv", "venv")
+    system.run("venv/bin/pip", "install", "--no-index", "--find-links=wheels", "xgrad")
+
+
 class Wheel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -94,6 +102,14 @@ class Wheel(unittest.TestCase):
             print(path.name, path.stat().st_size)
             self.assertIn(PLATFORM, path.name)
             self.assertLess(path.stat().st_size, MOST)
+
+    def test_1_each_library_of_ours_once(self):
+        """For each kind of processor, and none among those of others, where auditwheel puts what a file finds outside of the wheel."""
+        for path in self.wheels.values():
+            ours = [name for name in zipfile.ZipFile(path).namelist() if re.search(r"/libxgrad[^/]*$", name)]
+            places = ["xgrad/lib", *(f"xgrad/lib/glibc-hwcaps/{level}" for level in LEVELS)]
+            self.assertEqual(sorted(re.sub(r"\.so\..*", "", name) for name in ours),
+                             sorted(f"{place}/{library}" for place in places for library in ("libxgrad", "libxgrad_engine")))
 
     def test_1_licences(self):
         """Of xgrad, and of every library in the wheel or compiled into it."""
@@ -111,14 +127,8 @@ class Wheel(unittest.TestCase):
         for release, tag in RELEASES.items():
             with self.subTest(release), tempfile.TemporaryDirectory() as folder:
                 system = System(pathlib.Path(folder) / "debian", release, ["python3-venv"])
-                tmp = system.root / "tmp"
-                version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
-                call(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--python-version={version}", "--platform",
-                     "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64", "--dest", tmp / "wheels", "numpy")
-                shutil.copy(self.wheels[tag], tmp / "wheels")
-                (tmp / "trial.py").write_text(TRIAL)
-                system.run("python3", "-m", "venv", "venv")
-                system.run("venv/bin/pip", "install", "--no-index", "--find-links=wheels", "xgrad")
+                install(system, self.wheels[tag])
+                (system.root / "tmp/trial.py").write_text(TRIAL)
                 self.assertRegex(system.run("venv/bin/xgrad", "--version"), r"^\d+\.\d+\.\d+\n$")
                 self.try_out(system, release)
 

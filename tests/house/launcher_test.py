@@ -39,7 +39,7 @@ class Launcher(unittest.TestCase):
         self.root.mkdir()
         self.bin.mkdir()
         (self.root / "tests").mkdir()
-        for name in ("run", "packages.txt", "tests/requirements.txt", "tests/libraries.txt", "tests/site.txt"):
+        for name in ("run", "packages.txt", "tests/requirements.txt", "tests/libraries.txt", "tests/site.txt", "tests/wheel.txt"):
             shutil.copy(ROOT / name, self.root / name)
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
@@ -239,6 +239,13 @@ class Launcher(unittest.TestCase):
         result = self.run_it("docs", "--chek")
         self.assertEqual((result.returncode, self.called()), (2, []))
         self.assertIn("./run docs [--check]", result.stderr)
+
+    def test_makes_packages_wheels_and_a_release(self):
+        for word, missing in (("package", "file"), ("wheel", "file"), ("release", "qemu-user-static")):
+            result = self.run_it(word, INSTALLED=self.packages(without=(missing,)))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"installing Debian packages: {missing}\n", result.stderr)
+            self.assertEqual(self.called()[-1], f"python3 -B {self.root}/tests/embed/{word}_test.py")
 
     def test_helps(self):
         for words in ((), ("help",)):

@@ -23,6 +23,7 @@ ELSEWHERE = [
     ("README.md", "cmake", "FetchContent", "tests/embed/install_test.py"),
     ("docs/install.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/install.md", "cmake", "FetchContent", "tests/embed/install_test.py"),
+    ("docs/install.md", "sh", "sha256sum", "tests/embed/release_test.py"),
     ("docs/pytorch.md", "python", "", "tests/python/docs_test.py"),
     ("docs/pytorch.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("examples/README.md", "sh", "cmake -S", "tests/embed/install_test.py"),
