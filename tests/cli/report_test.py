@@ -98,11 +98,15 @@ class Report(CommandTest):
         self.assertIn("finished after 60 steps", " ".join(page.text["reverse"].split()))
         self.assertIn("encoder", page.text["Model"])
         self.assertIn((self.folder / "run" / "config.toml").read_text(), page.text["Configuration"])
-        self.assertIn("xgrad train run/config.toml", page.text["Rerun"]) self.assertIn("head 1", page.text["Attention"]) # Every
-        target of the test split once, and the right ones in the diagonal. cells = re.findall(r'style="--a:[\d.]+">(\d+)</td>',
-        (self.folder / "run" / "report.html").read_text()) counts = [[int(cell) for cell in cells[8 * row:8 * row + 8]] for row
-        in range(8)] self.assertEqual(len(cells), 64) right = sum(counts[i][i] for i in range(8)) self.assertAlmostEqual(right /
-        sum(map(sum, counts)), test["accuracy"], places=6) self.assertEqual(page.tags.count("polyline"), self.lines("run"))
+        self.assertIn("xgrad train run/config.toml", page.text["Rerun"])
+        self.assertIn("head 1", page.text["Attention"])
+        # Every target of the test split once, and the right ones in the diagonal.
+        cells = re.findall(r'style="--a:[\d.]+">(\d+)</td>', (self.folder / "run" / "report.html").read_text())
+        counts = [[int(cell) for cell in cells[8 * row:8 * row + 8]] for row in range(8)]
+        self.assertEqual(len(cells), 64)
+        right = sum(counts[i][i] for i in range(8))
+        self.assertAlmostEqual(right / sum(map(sum, counts)), test["accuracy"], places=6)
+        self.assertEqual(page.tags.count("polyline"), self.lines("run"))
 
     def test_samples_are_what_predict_says(self):
         self.xgrad("train", "small.toml", "run.dir=run", "-q")

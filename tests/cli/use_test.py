@@ -117,7 +117,7 @@ class Use(CommandTest):
     def test_catalogue(self):
         self.assertIn("reverse", self.xgrad("tasks").stdout)
         self.assertRegex(self.xgrad("tasks", "reverse").stdout, r"(?m)^  symbols +10 +from 1 to 16777216 +Number of")
-        self.assertRegex(self.xgrad("tasks", "files").stdout, r'(?m)^  longer +"error" +error, cut +Rows above')
+        self.assertRegex(self.xgrad("tasks", "files").stdout, r'(?m)^  longer +"error" +error, cut +Rows of more than')
         copy = self.xgrad("tasks", "copy").stdout
         self.assertNotIn("from each token alone", copy)
         self.assertRegex(self.xgrad("tasks", "copy", "--baselines").stdout, r"from each token alone +1\.000\n")

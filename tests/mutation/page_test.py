@@ -9,7 +9,7 @@ import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r"([^|]+)\|(.*?)\|(\S+ -> \S+|[-! a-z]+)\|(\d+)(?:#\d+)?")  # file, line, operator, column
-COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//.*')
+COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?\*/')
 
 
 def stale(names):
@@ -17,10 +17,10 @@ def stale(names):
     for name in names:
         file, line, operator, column = NAME.fullmatch(name).groups()
         path = ROOT / file
-        lines = {COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else "", text).strip()
-                 for text in path.read_text().splitlines()} if path.exists() else ()
+        texts = [text.strip() for text in path.read_text().splitlines()] if path.exists() else []
+        lines = {COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else "", text).strip(): text for text in texts}
         first = operator.split()[0] if "->" in operator or operator[0] in "!-" else ""
-        if line not in lines or not line[int(column):].startswith(first):
+        if line not in lines or not lines[line][int(column):].startswith(first):
             yield name
 
 

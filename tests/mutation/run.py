@@ -30,7 +30,7 @@ STEPS = ["build", "record", "kill", "commands", "same", "table"]
 SHARDS = 4  # parts of a program that are recorded at the same time
 BATCHES = (0.3, 2, 10)  # seconds of tests in the first batches of a program
 # Of the command: those that hold the trainer and its files, quick ones first.
-COMMAND_TESTS = ["cli/vectors", "torch/recorded", "cli/study", "cli/averaging", "cli/proofs", "cli/resume", "torch/training"]
+COMMAND_TESTS = ["cli/vectors", "cli/best", "cli/check", "torch/recorded", "cli/study", "cli/averaging", "cli/proofs", "cli/resume", "torch/training"]
 
 
 def chance(name, seed):

@@ -7,8 +7,9 @@ EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
 FOLDERS = [("autograd", "engine, random numbers, loops"), ("autograd/ops", "ops"), ("autograd/kernels", "products, attention"),
            ("autograd/gradcheck", "gradient checks"), ("layers", "layers and models"), ("optim", "optimizers, schedules, clipping"),
            ("data", "batches, loaders"), ("data/synthetic", "what generators share"), ("data/tasks", "generators"),
-           ("train/loop", "the training loop"), ("train/metrics", "metrics, `[expect]`"), ("train/model", "objective"),
-           ("train/checkpoint", "what a checkpoint holds")]
+           ("train/loop", "the training loop"), ("train/metrics", "metrics"), ("train/model", "objective"),
+           ("train/checkpoint", "what a checkpoint holds"), ("train/run", "`[expect]`"), ("train/logs", "rows of metrics, history"),
+           ("train/diagnose", "where a step fails")]
 
 
 def equivalent():

@@ -136,6 +136,28 @@ TEST(MultiHeadAttention, S0_12_WidthAndHeadsOfTheBook) {
   }
 }
 
+// The bias of a call is added to that of the positions: -m_h |i - j| (Press et al. 2022).
+TEST(MultiHeadAttention, AddsABiasToThatOfItsPositions) {
+  Parameters<double> parameters(1), same(1);
+  const MultiHeadAttentionOptions plain = {.width = 8, .heads = 2};
+  MultiHeadAttentionOptions alibi = plain;
+  alibi.positions = PositionKind::alibi;
+  const MultiHeadAttention<double> layer(parameters.root() / "a", alibi),
+      without(same.root() / "a", plain);
+  const Variable<double> x(random_tensor({2, 5, 8}, kRng));
+  const Tensor<double> bias = random_tensor({2, 2, 5, 5}, kRng / "bias");
+  Tensor<double> total = bias;
+  for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t h = 0; h < 2; ++h) {
+      for (int i = 0; i < 5; ++i) {
+        for (int j = 0; j < 5; ++j) total(b, h, i, j) -= alibi_slopes(2)[h] * std::abs(i - j);
+      }
+    }
+  }
+  EXPECT_TENSOR_NEAR(layer(x, {}, {}, Variable<double>(bias)).value(),
+                     without(x, {}, {}, Variable<double>(total)).value(), 1e-13);
+}
+
 // Every combination of the two has its own parameters and adds its biases.
 TEST(MultiHeadAttention, S0_13_BiasesAreTwoOptions) {
   EXPECT_FALSE(MultiHeadAttentionOptions().qkv_bias);

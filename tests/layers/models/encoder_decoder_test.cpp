@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <xgrad/layers/models/generate.hpp>
 
 #include "support/golden.hpp"
@@ -110,6 +112,17 @@ TEST_P(AsTorch, GeneratedOutputsAreTheirOwnTeacherForcedAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(Decoder, AsTorch, testing::Values("pre", "post"),
                          [](const auto& test) { return test.param; });
+
+TEST(EncoderDecoder, BothEmbeddingsHaveTheNorm) {
+  EncoderDecoderOptions o = options(NormOrder::post);
+  o.input.norm = NormOptions();
+  Parameters<double> parameters(1);
+  const EncoderDecoderModel<double> model(parameters.root(), o);
+  std::set<std::string> names;
+  for (const Parameter<double>& p : parameters) names.insert(p.name);
+  EXPECT_TRUE(names.contains("embedding.norm.weight"));
+  EXPECT_TRUE(names.contains("output_embedding.norm.weight"));
+}
 
 TEST(EncoderDecoder, Gradients) {
   for (const PositionKind positions :

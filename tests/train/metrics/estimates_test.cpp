@@ -1,6 +1,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -114,25 +115,28 @@ TEST(RSquared, AnOffsetChangesNothing) {
   }
 }
 
-// Pairs of a prediction and a target for two components. The parts have other first targets, and
-// the second part has none of the second component.
+// Samples of pairs of a prediction and a target for two components. The parts have other first
+// targets, and the second part has none of the second component.
 TEST(RSquared, OfPartsIsThatOfTheWhole) {
   using Pairs = std::vector<std::pair<double, double>>;
-  const std::vector<std::vector<Pairs>> parts = {{{{11, 10}, {3, 2}}, {{12, 14}, {5, 7}}},
-                                                 {{{7, 5}}, {{1, 2}}},
-                                                 {{{31, 30}, {8, 9}}, {{20, 24}, {4, 4}}}};
+  using Sample = std::array<Pairs, 2>;
+  const std::vector<std::vector<Sample>> parts = {
+      {{Pairs{{11, 10}, {9, 12}}, {{3, 2}}}, {Pairs{{12, 14}}, {{5, 7}, {1, 2}}}},
+      {{Pairs{{7, 5}, {6, 8}, {1, 2}}, {}}},
+      {{Pairs{{31, 30}, {29, 35}}, {{8, 9}}}, {Pairs{{20, 24}}, {{4, 4}, {6, 1}}}}};
   RSquared merged;
-  std::vector<double> targets[2];
   double errors = 0, squares = 0;
-  for (const std::vector<Pairs>& part : parts) {
+  std::vector<double> targets[2];
+  for (const std::vector<Sample>& part : parts) {
     RSquared own;
-    for (const Pairs& sample : part) {
+    for (const Sample& sample : part) {
       own.begin_sample(2);
-      for (std::size_t c = 0; c < sample.size(); ++c) {
-        const auto [prediction, target] = sample[c];
-        own.add(c, prediction, target);
-        targets[c].push_back(target);
-        errors += (target - prediction) * (target - prediction);
+      for (const std::size_t c : {0, 1}) {
+        for (const auto& [prediction, target] : sample[c]) {
+          own.add(c, prediction, target);
+          targets[c].push_back(target);
+          errors += (target - prediction) * (target - prediction);
+        }
       }
     }
     merged.add(own);
