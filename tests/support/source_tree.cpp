@@ -11,8 +11,8 @@ std::string source_path(const std::string& name) {
 
 std::vector<std::string> shipped_configs() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(source_path("configs"))) {
-    paths.push_back(entry.path());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path("configs"))) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   return paths;
