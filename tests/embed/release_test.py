@@ -23,7 +23,7 @@ NAME = f"xgrad-{VERSION}"
 BUILD = ROOT / f"build/release-{VERSION}"
 ARCHIVE = BUILD / f"{NAME}.tar.gz"
 EMULATOR = pathlib.Path("/proc/sys/fs/binfmt_misc/qemu-aarch64")
-# Of headers alone; and libxtensor-dev needs xtl-dev, which Debian lets fit only packages of the system's own architecture.
+# Packages that hold only headers, so those of amd64 serve arm64. libxtensor-dev of arm64 cannot be installed beside amd64's xtl-dev.
 HEADERS = {"libcli11-dev", "libxtensor-dev", "libxtensor-blas-dev"}
 UNUSED = {"libgtest-dev", "libbenchmark-dev", "mmdebstrap"}  # of tests
 

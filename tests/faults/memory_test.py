@@ -9,8 +9,8 @@ import shutil
 from runs import XGRAD, RunTest, count, final, main, tier
 
 SHORT = ("train.steps=14",)
-# What says it, where the exit code is another than 8: of a file, of what comes after the results, and of a number of a config, in a
-# file or a checkpoint, which toml++ reads by a stream that only tells that it failed.
+# The last message of a run without memory, if its exit code is not 8: for a file, for work after the results, and for a number in a
+# config (in a file or a checkpoint), which toml++ reads by a stream that tells only that it failed.
 SAID = r"""(?x)^xgrad:\ (out\ of\ memory(:\ cannot\ allocate\ \d+\ bytes\ for\ .*)? | .*:\ does\ not\ fit\ into\ memory:\ \d+\ bytes
     | .*:\ Cannot\ allocate\ memory
     | .*(\.toml|\.h5:config):\d+:\d+:\ Error\ while\ parsing\ .*)$"""
