@@ -12,5 +12,3 @@ foreach(kind LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
 set(XGRAD_MARCH "" CACHE STRING "Every processor of the family")
-set(CMAKE_INSTALL_LIBDIR lib/aarch64-linux-gnu CACHE PATH "GNUInstallDirs knows it only where programs run")
-set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)  # cpack would take that of the machine that compiles

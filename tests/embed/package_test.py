@@ -7,6 +7,7 @@ their limits fail the test; times are measured only. `bench/package.py` judges a
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import statistics
@@ -20,7 +21,8 @@ import licences
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "package"
-LEVELS = ("x86-64-v3", "x86-64-v4")
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # Debian's name for each machine
+LEVELS = ("x86-64-v3", "x86-64-v4") if platform.machine() == "x86_64" else ()
 LIBRARY = "usr/lib/x86_64-linux-gnu"
 # Limits that docs/install.md states for the packages: the measurement, its limit, and its unit.
 FIGURES = {
@@ -46,11 +48,11 @@ def call(*words, **options):
     return run.stdout
 
 
-def compile_tree(tree, march, target, options=(), run=call):
-    """Builds a target in a folder that is build/NAME of its sources."""
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if run is call and shutil.which("ccache") else []
-    run("cmake", "-S", tree.parents[1], "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={march}", *launcher, *options)
-    run("cmake", "--build", tree, "--target", target)
+def compile_tree(tree, march, target):
+    """Builds a target in a folder."""
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    call("cmake", "-S", ROOT, "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={march}", *launcher)
+    call("cmake", "--build", tree, "--target", target)
 
 
 def compile_levels():
@@ -61,22 +63,14 @@ def compile_levels():
     return trees
 
 
-def pack(tree, variants=(), run=call):
-    projects = [f"{tree};xgrad;ALL;/", *(f"{variant};xgrad;VARIANTS;/" for variant in variants)]
-    run("cpack", "--config", tree / "CPackConfig.cmake", "-B", tree, "-D", f"CPACK_INSTALL_CMAKE_PROJECTS={';'.join(projects)}")
-
-
 def build():
     """Makes the packages, and returns their paths by name."""
     compile_tree(BUILD, "", "all")
     for old in BUILD.glob("*.deb"):
         old.unlink()
-    pack(BUILD, compile_levels().values())
-    return packages(BUILD)
-
-
-def packages(folder):
-    return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
+    projects = [f"{BUILD};xgrad;ALL;/", *(f"{tree};xgrad;VARIANTS;/" for tree in compile_levels().values())]
+    call("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", BUILD, "-D", f"CPACK_INSTALL_CMAKE_PROJECTS={';'.join(projects)}")
+    return {path.name.split("_")[0]: path for path in BUILD.glob("*.deb")}
 
 
 def source(page):

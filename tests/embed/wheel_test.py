@@ -1,11 +1,13 @@
 """The wheels for Python: built, repaired, installed in a bare Debian 12 and 13, and used there. `./run wheel` calls it; it takes an hour and a network.
 
-There is one for Python 3.11 and one in the stable ABI for 3.12 and newer. Both hold the library three times, for every x86-64 processor and for those of
-the levels v3 and v4, which the loader prefers where it can, and the command. The first argument, if any, is a folder of wheels to try instead.
+There is one for Python 3.11 and one in the stable ABI for 3.12 and newer. Both hold the command, and the library three times: for every x86-64 processor,
+and for those of the levels v3 and v4. The loader takes the best that the processor can run. Wheels for ARM64 hold the library once; `./run release` calls
+build() in a Debian for arm64. The first argument, if any, is a folder of wheels to try instead.
 """
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -14,11 +16,12 @@ import tempfile
 import unittest
 import zipfile
 
-from package_test import LEVELS, ROOT, System, call, compile_levels, unpack
+from package_test import ARCHITECTURES, LEVELS, ROOT, System, call, compile_levels, unpack
 
 BUILD = ROOT / "build/wheel"
 TOOLS = ROOT / "build/venv-wheel"
-PLATFORM = "manylinux_2_36_x86_64"  # glibc as of Debian 12
+PLATFORM = f"manylinux_2_36_{platform.machine()}"  # glibc as of Debian 12
+LOADERS = {"x86_64": "lib64/ld-linux-x86-64.so.2", "aarch64": "lib/ld-linux-aarch64.so.1"}
 MOST = 30e6  # bytes of a wheel
 RELEASES = {"bookworm": "cp311-cp311", "trixie": "cp312-abi3"}
 # Trains in Python and by the command, and says which library was loaded.
@@ -43,17 +46,17 @@ print(next(line.split()[-1] for line in open("/proc/self/maps") if "libxgrad" in
 """
 
 
-def stable_python():
-    """Debian 13's Python, which makes the wheel in the stable ABI; Debian 12 has 3.11 only. It runs here by its own loader and C library."""
-    root = BUILD / "python"
-    usr, program = root / "usr", root / "usr/bin/python3"
+def stable_python(root=BUILD / "python", machine=platform.machine()):
+    """Debian 13's Python, which makes the wheel in the stable ABI; Debian 12 has 3.11 only. It runs in Debian 12 by its own loader and C library."""
+    usr, program, library = root / "usr", root / "usr/bin/python3", f"lib/{machine}-linux-gnu"
     if not program.exists():
         shutil.rmtree(root, ignore_errors=True)
-        unpack(root, "trixie", "extract", ["python3.13", "libpython3.13-dev"])
+        root.parent.mkdir(parents=True, exist_ok=True)
+        unpack(root, "trixie", "extract", ["python3.13", "libpython3.13-dev"], [ARCHITECTURES[machine]])
         # The header that stands beside Python.h includes one from the folder of the system's headers.
-        shutil.copy(usr / "include/x86_64-linux-gnu/python3.13/pyconfig.h", usr / "include/python3.13")
-        program.write_text(f'#!/bin/sh\nexec {usr}/lib64/ld-linux-x86-64.so.2 --argv0 "$0" --library-path {usr}/lib/x86_64-linux-gnu '
-                           f'{usr}/bin/python3.13 "$@"\n')
+        shutil.copy(usr / f"include/{machine}-linux-gnu/python3.13/pyconfig.h", usr / "include/python3.13")
+        program.write_text(f'#!/bin/sh\nusr=$(dirname -- "$0")/..\nexec "$usr/{LOADERS[machine]}" --argv0 "$0" --library-path "$usr/{library}" '
+                           f'"$usr/bin/python3.13" "$@"\n')
         program.chmod(0o755)
     return program
 
@@ -80,13 +83,17 @@ def build():
     return BUILD / "repaired"
 
 
+def download(folder, python, *wanted, machine=platform.machine()):
+    """Wheels of Python's index for a version of Python and a machine."""
+    platforms = (f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux2014"))
+    call(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--python-version={python}", *platforms, "--dest", folder, *wanted)
+
+
 def install(system, wheel):
     """Installs a wheel, and NumPy, into /tmp/venv of a system, which needs no network."""
-    wheels = system.root / "tmp/wheels"
-    version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
-    call(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--python-version={version}", "--platform",
-         "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64", "--dest", wheels, "numpy")
-    shutil.copy(wheel, wheels)
+    version, machine = system.run("python3", "-c", "import os, sys; print('%d.%d' % sys.version_info[:2], os.uname().machine)").split()
+    download(system.root / "tmp/wheels", version, "numpy", machine=machine)
+    shutil.copy(wheel, system.root / "tmp/wheels")
     system.run("python3", "-m", "venv", "venv")
     system.run("venv/bin/pip", "install", "--no-index", "--find-links=wheels", "xgrad")
 

@@ -139,6 +139,11 @@ def test_sweep_of_arrays():
         alone = xgrad.train(SMALL, {"optim.lr": lr}, data=(TOKENS, CLASSES))
         assert table.loc[lr, "test_loss"] == pytest.approx(alone.metrics["test"]["loss"][-1], rel=1e-12)
     assert xgrad.sweep(SMALL, **call).results == sweep.results
+    shutil.move("runs/sweep-run", "there")  # the runs find their data there
+    assert xgrad.sweep(SMALL, **call, out="there").results == sweep.results
+    run = next(pathlib.Path("there").glob("*/config.toml")).parent
+    assert xgrad.resume(run, {"train.steps": 7}, allow_change=["train.steps"]).rows[-2]["step"] == 7
+    shutil.move("there", "runs/sweep-run")
     with pytest.raises(ValueError, match="x.npy: holds other data"):
         xgrad.sweep(SMALL, over={"optim.lr": [1e-3]}, data=(TOKENS + 1, CLASSES))
 

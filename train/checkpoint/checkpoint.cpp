@@ -228,9 +228,13 @@ void check_is_run(const Folder& folder) {
 }
 
 std::string own_data(const std::string& directory, const std::string& path) {
-  const fs::path file = path, own = fs::path("data") / file.filename();
+  const fs::path file = path;
   if (directory.empty() || file.parent_path().filename() != "data") return "";
-  return fs::exists(status_of(fs::path(directory) / own)) ? own.string() : "";
+  for (const char* place : {"data", "../data"}) {
+    const fs::path own = place / file.filename();
+    if (fs::exists(status_of(fs::path(directory) / own))) return own.string();
+  }
+  return "";
 }
 
 void follow_own_data(Config& config, const std::string& directory,

@@ -197,9 +197,10 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// A run may keep its own data in the folder `data` of its directory. If `path` ends in data/NAME
-/// and `directory`/data/NAME exists, returns "data/NAME". The rest of `path` does not matter,
-/// because the run may have moved. Returns "" for any other path.
+/// A run may keep its own data in the folder `data` of its directory, and the runs of a sweep in
+/// that of the sweep, one level up. If `path` ends in data/NAME, returns "data/NAME" or
+/// "../data/NAME", whichever exists in `directory`. The rest of `path` does not matter, because the
+/// run may have moved. Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
 /// Corrects the paths in `config` after its run was moved to `directory`: if a file of the task no

@@ -19,6 +19,7 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/text/columns.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/report/report.hpp>
@@ -134,7 +135,8 @@ class Sweep {
     const std::vector<SweptRun> runs(runs_.begin() + std::ptrdiff_t(begin), runs_.end());
     for (const SweptRun& run : runs) {
       const Config wanted = load_config(options_.config, overrides_of(options_, run.setting));
-      if (const auto history = history_of(run.directory)) {
+      if (auto history = history_of(run.directory)) {
+        follow_own_data(history->config, run.directory);
         const auto other = differences(history->config, wanted);
         check<ConfigError>(other.empty(), run.directory, " is a run of another config (",
                            other.empty() ? "" : to_string(other[0]), "); choose another --out");
