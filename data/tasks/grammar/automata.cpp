@@ -158,7 +158,7 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
         {.name = "cycle_navigation",
          .summary = "Follow steps on a circle of five places; say where they end.",
          .options = length_options(),
-         .needs = "No positions and two layers; training finds the rule for short lengths only, "
+         .needs = "Two layers and no positions; training finds the rule for short lengths only, "
                   "since it is a sum modulo 5.",
          .theory = "not learnable: sums modulo 5 over a sequence; encoders learn shortcuts for the "
                    "lengths seen in training (Liu et al. 2023, arXiv:2210.10749), and fail beyond "
