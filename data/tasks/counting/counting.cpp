@@ -39,8 +39,8 @@ extern const std::vector<TaskEntry> kCountingTasks = {
          .summary = "For each token, count the symbols that occur as often as it does.",
          .options = uniform_options(),
          .needs = "Two layers and no positions: the first counts tokens, the second counts counts.",
-         .theory = "needs depth: a count of counts needs the counts of an earlier one (Weiss et "
-                   "al. 2021)",
+         .theory = "needs depth: a count of counts needs the counts of an earlier layer (Weiss "
+                   "et al. 2021)",
          .source = "Weiss, Goldberg and Yahav 2021, Thinking Like Transformers, arXiv:2106.06981"},
         [](const Options& options, Synthetic& task) {
           task = uniform_tokens(options, [](const Tokens& ids) {
