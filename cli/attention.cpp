@@ -140,7 +140,7 @@ Command attention_command() {
       {{"run", kRun, &a->run, kRequired},
        {"--examples", "maximum number of test examples", &a->examples, kPositive},
        {"--out", "new HDF5 file for attention maps and metrics", &a->out, kNewPath},
-       {"--maps", "number of examples with maps in --out", &a->maps,
+       {"--maps", "number of examples whose maps --out stores", &a->maps,
         Rules{.positive = true, .needs = {"--out"}}},
        {"--text", "draw the maps of this input instead", &a->text,
         Rules{.excludes = {"--examples", "--out"}}},
@@ -149,8 +149,8 @@ Command attention_command() {
         "outputs",
         &a->outputs, Rules{.needs = {"--text"}}},
        {"--silence",
-        "evaluate the model without all these heads at once; 0.1,1.3 is head 1 of layer 0 and head "
-        "3 of layer 1, counted from 0",
+        "evaluate the model with the outputs of all these heads set to 0; 0.1,1.3 is head 1 of "
+        "layer 0 and head 3 of layer 1, counted from 0",
         &a->silence, Rules{.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}},
        last_option(*a)},
       [a] { return attention(*a); });

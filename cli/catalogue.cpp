@@ -192,8 +192,8 @@ std::string bash_completion(const std::vector<Command>& commands) {
 
 std::string man_page(const std::vector<Command>& commands) {
   std::string text = std::string(".TH XGRAD 1 \"\" \"xgrad ") + kVersion +
-                     "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders from "
-                     "one config file\n.SH SYNOPSIS\n";
+                     "\" \"User Commands\"\n.SH NAME\nxgrad \\- train small transformers "
+                     "on CPUs\n.SH SYNOPSIS\n";
   for (const Command& command : commands) {
     text += ".B xgrad " + roff(command.name) + "\n";
     for (const Option& option : command.options) {
@@ -218,7 +218,7 @@ std::string man_page(const std::vector<Command>& commands) {
          "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
          "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "
          "written; 7: another process uses the run directory; 8: out of memory; 128 + n: stopped "
-         "by signal n, after saving; 141: nobody reads the output any more.\n";
+         "by signal n, after saving; 141: the reader of the output has ended.\n";
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ void require_known_command(const std::vector<Command>& all, int argc, char** arg
 // Returns the command that the command line names, after setting the targets of its options.
 // If it printed help, the version or an error, returns an exit code instead.
 std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
-  CLI::App app("Trains transformer encoders from one config file.", "xgrad");
+  CLI::App app("Trains small transformers on CPUs. A TOML file describes a run.", "xgrad");
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   const Command* named = nullptr;

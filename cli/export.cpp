@@ -229,10 +229,10 @@ Command export_command() {
        {"--to", "the file format", &a->to,
         Rules{.required = true, .choices = {"safetensors", "hdf5", "npz", "onnx"}}},
        {"--out", "the new file", &a->out, Rules{.required = true, .new_path = true}},
-       {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
+       {"--naming", "name the tensors as this library does; all but torch need --to safetensors",
         &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
-        "with train.ema or train.swa_start: export the weights of the step itself, not the average",
+        "with train.ema or train.swa_start: export the weights of the step, not their average",
         &a->raw},
        last_option(*a)},
       [a] { return export_weights(*a); });

@@ -116,12 +116,12 @@ Command inspect_command() {
   return Command(
       "inspect", "Show what a checkpoint holds",
       {{"run", kRun, &a->run, kRequired},
-       {"--config", "print only its config", &a->config},
-       {"--hash", "print only the hash of its weights and optimizer state", &a->hash},
+       {"--config", "print only the config in the checkpoint", &a->config},
+       {"--hash", "print only the hash of the weights and the optimizer state", &a->hash},
        {"--fourier",
-        "print only how much of the variance of this matrix's rows each frequency explains",
+        "print only the spectrum of this matrix's rows: each frequency's share of the variance",
         &a->fourier, Rules{.excludes = {"--config", "--hash"}, .value = "PARAMETER"}},
-       {"--rows", "use only this many rows of the matrix, the first; default: all", &a->rows,
+       {"--rows", "number of rows of the matrix to use, from the first; default: all", &a->rows,
         Rules{.range = {{2, 1000000}}, .needs = {"--fourier"}}}},
       [a] {
         if (a->fourier.empty()) return inspect(a->run, a->config, a->hash);
@@ -160,7 +160,7 @@ Command report_command() {
   return Command(
       "report", "Write an HTML report of one or several runs",
       {{"runs", "run directories", &a->runs, kRequired},
-       {"--out", "the HTML file; default for one run: its report.html", &a->out, kNewPath},
+       {"--out", "the HTML file; default for one run: RUN/report.html", &a->out, kNewPath},
        {"--heads", "also show what each head attends to and how much it matters", &a->heads}},
       [a] {
         xgrad::check<ConfigError>(!a->out.empty() || a->runs.size() == 1,

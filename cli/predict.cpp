@@ -236,7 +236,7 @@ Command generate_command() {
       "generate", "Continue a text with a trained language model",
       {{"runs", kRuns, &a->runs, kRequired},
        {"--text",
-        "the text to continue; the model reads its last task.max_length tokens only; default: "
+        "the text to continue; the model reads only its last task.max_length tokens; default: "
         "empty",
         &a->text},
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},

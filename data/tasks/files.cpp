@@ -33,16 +33,16 @@ static std::vector<OptionSpec> option_table() {
       {"edges", "",
        "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
       choice("tokens",
-             "Kind of token. words: a word, by white space or from a list; plain_words: a word in "
-             "lower case, without punctuation; word_pairs: plain words and, after each, a token "
-             "for its pair with the next word; characters: a character; numbers: a number or a "
-             "vector of numbers.",
+             "Kind of token. words: a word, between white space or in a list; plain_words: a word "
+             "in lower case, without punctuation; word_pairs: plain words and, after each, a "
+             "token for its pair with the next word; characters: a character; numbers: a number "
+             "or a vector of numbers.",
              kTokenKinds),
       choice("labels",
              "Kind of target. sequence: one label for each row; tokens: one label for each token; "
              "multi_label: any number of labels for each row, a yes or no for each class; numbers: "
              "numbers for each row; masked: the hidden tokens of the input; next: the next token "
-             "of the input at each place. Both need no labels.",
+             "of the input at each place. masked and next need no labels.",
              kLabels),
       {"vocabulary", 0, "Maximum vocabulary size; the most frequent tokens are kept. 0: no limit.",
        0, 1 << 24},

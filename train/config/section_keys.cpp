@@ -46,8 +46,8 @@ static Keys step_keys() {
           "Sorts examples by length among this many micro-batches, to reduce padding; 1: off."),
       key("accumulate", &T::accumulate, between(1, 1048576), "Micro-batches per step."),
       key("shards", &T::shards, between(1, 4096),
-          "Number of parts that each micro-batch is split into; several processes divide them "
-          "among themselves. Results depend on this number, but not on the number of processes."),
+          "Number of parts that each micro-batch is split into; processes divide the parts among "
+          "themselves. Results depend on this number, but not on the number of processes."),
       key("clip", &T::clip, kNotNegative, "Maximum global gradient norm; 0: no clipping."),
       key("clip_value", &T::clip_value, kNotNegative,
           "Maximum absolute value of each gradient element, applied before train.clip; 0: no "
@@ -70,8 +70,8 @@ static Keys step_keys() {
       key("dropout_end", &T::dropout_end, kShare, "Multiplies all dropout rates in the last step."),
       key("curriculum_start", &T::curriculum_start, kCount,
           "Maximum length of the training examples in the first step. It grows linearly to the "
-          "longest over train.curriculum_steps; longer examples wait for a later epoch; 0: no "
-          "limit."),
+          "longest length over train.curriculum_steps; longer examples wait for a later epoch; "
+          "0: no limit."),
       key("curriculum_steps", &T::curriculum_steps, kCount,
           "Steps over which the limit of train.curriculum_start grows."),
   };
@@ -90,7 +90,7 @@ static Keys run_keys() {
           "Step after which stochastic weight averaging (SWA) begins: evaluations use the mean of "
           "the weights since then; 0: none."),
       key("swa_every", &T::swa_every, between(1, kMany),
-          "For train.swa_start: number of steps between two weights that are averaged."),
+          "For train.swa_start: number of steps between the weights that are averaged."),
       key("patience", &T::patience, kCount,
           "Ends the run after this many evaluations in a row without a better train.best_metric; "
           "0: off."),
@@ -180,7 +180,7 @@ const std::vector<GroupKey>& group_keys() {
   };
   static const std::vector<GroupKey> keys = {
       key("match", &G::match, Limits(),
-          "Pattern of parameter names: * matches any text, ? one character, dots too."),
+          "Pattern of parameter names: * matches any text, ? any one character; both match dots."),
       key("lr_scale", &G::lr_scale, kNotNegative, "Multiplies the learning rate."),
       key("weight_decay", &G::weight_decay, kNotNegative,
           "Weight decay of these parameters, biases and norms too; not set: optim.weight_decay "
@@ -198,7 +198,7 @@ Keys schedule_keys() {
       key("warmup", &S::warmup, kCount,
           "Steps of warm-up, in which the learning rate rises to optim.lr."),
       key("final", &S::final, kShare,
-          "Final learning rate as a fraction of optim.lr; for plateau, the lowest."),
+          "Final learning rate as a fraction of optim.lr; for plateau, the lower limit."),
       key("power", &S::power, kPositive, "For polynomial: the exponent."),
       key("every", &S::every, kCount, "For step: number of steps between drops; required."),
       key("gamma", &S::gamma, between(above(0), below(1)),

@@ -20,7 +20,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
         {.name = "histogram",
          .summary = "For each token, say how often it occurs in the sequence.",
          .options = uniform_options(),
-         .needs = "No positions, one layer, and a width of at least the number of symbols.",
+         .needs = "One layer, no positions, and a width of at least the number of symbols.",
          .theory = "solvable: one layer suffices if the width is at least the number of symbols "
                    "(Yehudai et al. 2024, arXiv:2407.15160)",
          .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981; Behrens, Biggio and "
@@ -38,9 +38,9 @@ extern const std::vector<TaskEntry> kCountingTasks = {
         {.name = "double_histogram",
          .summary = "For each token, count the symbols that occur as often as it does.",
          .options = uniform_options(),
-         .needs = "No positions and two layers: the first counts tokens, the second counts counts.",
-         .theory =
-             "needs depth: a count of counts needs the counts of another layer (Weiss et al. 2021)",
+         .needs = "Two layers and no positions: the first counts tokens, the second counts counts.",
+         .theory = "needs depth: a count of counts needs the counts of an earlier layer (Weiss "
+                   "et al. 2021)",
          .source = "Weiss, Goldberg and Yahav 2021, Thinking Like Transformers, arXiv:2106.06981"},
         [](const Options& options, Synthetic& task) {
           task = uniform_tokens(options, [](const Tokens& ids) {
@@ -56,7 +56,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
         {.name = "most_frequent",
          .summary = "Find the most frequent token; ties go to the smallest.",
          .options = uniform_options(),
-         .needs = "No positions and two layers: the first counts, the second compares counts. "
+         .needs = "Two layers and no positions: the first counts, the second compares counts. "
                   "Counts that differ by little are hard.",
          .theory = "needs depth: one layer counts, the next compares counts (Weiss et al. 2021)",
          .source =
@@ -126,7 +126,7 @@ extern const std::vector<TaskEntry> kCountingTasks = {
          .needs =
              "Positions and one layer: the number is even if the first and last tokens are equal.",
          .theory = "needs positions: the number of changes is even exactly if the first and last "
-                   "tokens are equal, which one layer with two heads compares",
+                   "tokens are equal; one layer with two heads can compare them",
          .source = "Deletang et al. 2023, arXiv:2207.02098"},
         [](const Tokens& ids) {
           return Tokens{ids.front() == ids.back()};  // each pair changes the bit

@@ -130,8 +130,8 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
          .summary = "For each prefix, say whether it is a word of one of Tomita's seven languages.",
          .options =
              length_options(16, {{"language", 4,
-                                  "1: only 1s; 2: repeated 10; 3: no odd run of 1s right before an "
-                                  "odd run of 0s; 4: no 000; 5: evenly many 0s and evenly many 1s; "
+                                  "1: only 1s; 2: only pairs 10; 3: no odd run of 1s right before "
+                                  "an odd run of 0s; 4: no 000; 5: an even number of 0s and of 1s; "
                                   "6: as many 0s as 1s, modulo 3; 7: 0s, 1s, 0s, then 1s.",
                                   1, 7}}),
          .needs = "Positions and two layers for the languages 1, 2, 4 and 7; the others count "
@@ -158,7 +158,7 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
         {.name = "cycle_navigation",
          .summary = "Follow steps on a circle of five places; say where they end.",
          .options = length_options(),
-         .needs = "No positions and two layers; training finds the rule for short lengths only, "
+         .needs = "Two layers and no positions; training finds the rule for short lengths only, "
                   "since it is a sum modulo 5.",
          .theory = "not learnable: sums modulo 5 over a sequence; encoders learn shortcuts for the "
                    "lengths seen in training (Liu et al. 2023, arXiv:2210.10749), and fail beyond "

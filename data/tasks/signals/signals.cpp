@@ -136,7 +136,7 @@ extern const std::vector<TaskEntry> kSignalTasks = {
          .summary = "Say which of several known AR(2) processes generated a signal, given in "
                     "frames of samples.",
          .needs =
-             "No positions and one layer: products of adjacent samples, averaged over all frames.",
+             "One layer and no positions: products of adjacent samples, averaged over all frames.",
          .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
         [](const Options& options, Synthetic& task) {
           const Signals signals(options);
@@ -218,7 +218,7 @@ extern const std::vector<TaskEntry> kSignalTasks = {
                       "Standard deviation of the centres; vectors have standard deviation 1 around "
                       "their centre.",
                       above(0), 1000}},
-         .needs = "No positions and one layer, which compares each vector with all others.",
+         .needs = "One layer and no positions: it compares each vector with all others.",
          .theory = "solvable: one layer without positions compares each vector with the mean of "
                    "the others",
          .source = "the set anomaly detection of Lee et al. 2019 (Set Transformer), "
