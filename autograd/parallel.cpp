@@ -68,8 +68,8 @@ void lower_to_what_starts(Pool& p) {
                std::to_string(asked) + " (" + reason + ")";
 }
 
-// Tells ThreadSanitizer that a loop begins before its blocks and ends after them, which it cannot
-// see, since TBB is not compiled for it.
+// Tells ThreadSanitizer that a loop begins before its blocks and ends after them. It cannot see
+// this by itself, since TBB is not compiled with it.
 #ifdef XGRAD_TELLS_TSAN
 class Order {
  public:

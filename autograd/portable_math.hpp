@@ -1,5 +1,5 @@
 // Elementary functions of double that give the same bits with every compiler, C library and
-// processor: they add, subtract, multiply, divide and call nothing else.
+// processor: they only add, subtract, multiply and divide, and call no library.
 //
 // The C library's functions differ between its versions and between processors.
 #pragma once

@@ -29,7 +29,7 @@ class LargeBlocks {
     explicit Block(std::size_t size);
 
     std::size_t size;
-    Sizes::node_type node;  // its entry for by_size_; empty while by_size_ holds it: it is free
+    Sizes::node_type node;  // its entry for by_size_; empty if the block is free
   };
   using Blocks = std::map<char*, Block>;
 

@@ -96,8 +96,8 @@ struct GradcheckOptions {
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the
-/// leaves' values and clears their gradients. Throws ShapeError when the leaves of the problems
-/// differ in name, shape or value.
+/// leaves' values and clears their gradients. Throws ShapeError when the leaves of `problem` and
+/// `reference` differ in number, name, shape or value.
 template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
                                const GradientProblem<T>& reference,

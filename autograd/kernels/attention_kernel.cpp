@@ -133,7 +133,8 @@ class Kernel {
     return {b, head % heads_, begin, rows, keys, normalisers_ + 2 * (head * p_.queries + begin)};
   }
 
-  // The block's scores of a piece as an operand: themselves, or rounded copies in the scratch.
+  // The block's scores of a piece as an operand of a product: as they are or, with bf16, rounded
+  // copies in the scratch.
   MatrixView<T> operand(const T* scores, const Block& at, const Piece& piece,
                         const Scratch& scratch, Transpose transpose) const {
     if (!p_.bf16) return {scores, stride_, transpose};
@@ -325,9 +326,9 @@ class Kernel {
   // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
   // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
   // the mean. This error is the mean of ds - mean, weighted by p. It is subtracted too if the keys
-  // are in a single piece; with several pieces, it would need the differences of all pieces at
-  // once. If the result was not kept, scratch.means are 0, and the error computed here is the mean
-  // itself.
+  // are in a single piece; with several pieces, computing it would need the differences of all
+  // pieces at once. If the result was not kept, scratch.means are 0, and the error computed here is
+  // the mean itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;
@@ -380,7 +381,7 @@ template <class T>
 void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
                         const AttentionInputs<T>& in, const InputTokens<T>& y,
                         const InputTokens<T>& dy, const AttentionGradients<T>& d) {
-  // Backward only reads them.
+  // Backward only reads the normalisers.
   Kernel<T>(problem, in, const_cast<T*>(normalisers.data())).backward(y, dy, d);
 }
 
