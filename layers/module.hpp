@@ -92,7 +92,7 @@ inline bool observes(const Context& context, std::string_view name) {
   return context.activations != nullptr && context.activations->wants(name);
 }
 
-/// Called by layers. Returns what the observer of `context` returns for x, or x if none wants it.
+/// Called by layers. If the observer of `context` wants x, returns what it returns for x; else x.
 /// Throws ShapeError, which names the activation, if the returned shape differs; Error if the
 /// observer is not an ActivationTaker<T>.
 template <class T>

@@ -21,7 +21,7 @@ enum class PositionKind {
 /// Options of Positions.
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
-  std::size_t max_length = 0;                 ///< most tokens, including a class token
+  std::size_t max_length = 0;                 ///< largest number of tokens, class token included
   std::size_t width = 0;                      ///< D
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
@@ -64,9 +64,8 @@ class Positions {
   Variable<T> columns_;  // column_weight of learned_2d
 };
 
-/// The slopes m_h of ALiBi, (H). For a power of two they are 2^(-8 h / H), h = 1 ... H. For another
-/// H they are the slopes of the next lower power P, then every other slope of 2 P. Press et al.
-/// 2021.
+/// The slopes m_h of ALiBi, (H). If H is a power of two: 2^(-8 h / H), h = 1 ... H. Otherwise: the
+/// slopes for the next lower power of two, P, then every other slope for 2 P. Press et al. 2021.
 std::vector<double> alibi_slopes(std::size_t heads);
 
 /// The bias of the score of query i and key j in head h:
@@ -86,7 +85,7 @@ class PositionBias {
                std::size_t max_distance);
 
   /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at 0 ... M -
-  /// 1; undefined for kinds without one.
+  /// 1; undefined for kinds without a bias.
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

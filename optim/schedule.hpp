@@ -45,7 +45,7 @@ class Schedule {
   /// The formulas above, by name.
   enum class Shape { constant, linear, cosine, polynomial, step, noam, wsd, one_cycle, plateau };
 
-  /// Throws ConfigError when warmup > steps, or when `step` has no `every`.
+  /// Throws ConfigError when warmup > steps, or when the shape is `step` and `every` is 0.
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
@@ -56,7 +56,8 @@ class Schedule {
   /// Returns the learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
 
-  /// Returns the shape with this name. Throws ConfigError that lists the names when it is unknown.
+  /// Returns the shape with this name. Throws ConfigError, with a list of all names, when the name
+  /// is unknown.
   static Shape shape(const std::string& name);
 
  private:
@@ -77,8 +78,8 @@ std::vector<std::string> schedule_names();
 const std::vector<std::string>& schedule_keys(const std::string& name);
 
 /// The factor of the learning rate, 1 at first. After more than `patience` evaluations in a row
-/// without a loss below 0.9999 of the best one, it is multiplied by gamma, but never below `final`.
-/// The same as torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
+/// without a loss below 0.9999 of the best loss, the factor is multiplied by gamma, but it never
+/// falls below `final`. The same as torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
 class Plateau {
  public:
   /// The whole state.

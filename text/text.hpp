@@ -14,7 +14,7 @@ namespace xgrad {
 /// surrogates), or npos.
 std::size_t invalid_utf8(std::string_view text);
 
-/// The number of bytes of the first character; 0 if the text does not start with one.
+/// The number of bytes of the first character; 0 if the text does not start with a valid one.
 std::size_t character_length(std::string_view text);
 
 /// Splits a text into code points, as views of it. Requires: the text is UTF-8.

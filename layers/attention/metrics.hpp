@@ -1,5 +1,5 @@
 // Measures of attention maps: AttentionMetrics describe heads, HeadDiversity is a loss that makes
-// them differ.
+// heads differ.
 #pragma once
 
 #include <vector>
@@ -59,8 +59,8 @@ class AttentionMetrics {
 template <class T>
 Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask = nullptr);
 
-/// Collects the penalty of every attention layer in a forward pass when it is passed as
-/// Context::activations.
+/// Pass a HeadDiversity as Context::activations: it collects the penalties of all attention layers
+/// in a forward pass.
 template <class T>
 class HeadDiversity final : public ActivationTaker<T> {
  public:

@@ -58,8 +58,8 @@ struct EncoderDecoderOptions {
 /// outputs of length M.
 ///
 /// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id
-/// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
-/// encoder, output_embedding, decoder and head.
+/// `classes`. In training, ModelInput::outputs are the targets (teacher forcing). Parameters under
+/// embedding, encoder, output_embedding, decoder and head.
 template <class T>
 class EncoderDecoderModel final : public SequenceModel<T> {
  public:
@@ -82,7 +82,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
 
 /// Sizes and settings of a WindowMlp.
 struct WindowMlpOptions {
-  InputOptions input = {};                   ///< input, whose `features` is D
+  InputOptions input = {};                   ///< input; its `features` is D
   std::size_t window = 1;                    ///< tokens read together, odd; 1: each token alone
   std::size_t layers = 1;                    ///< hidden layers
   std::size_t hidden = 0;                    ///< F, width of a hidden layer
@@ -93,8 +93,9 @@ struct WindowMlpOptions {
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
-/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with a window of 2 w + 1 tokens,
-/// where x is 0 outside the sequence and at padding. The head turns h, or pooled h, into logits.
+/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation f and a window
+/// of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or pooled h,
+/// into logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>
