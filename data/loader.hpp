@@ -28,7 +28,7 @@ struct LoaderState {
 /// where `longest` is the length of the longest example of the data set.
 struct Curriculum {
   std::size_t first = 0;      ///< limit of the first batch; 0: no limit
-  std::uint64_t batches = 0;  ///< batches over which it grows to the longest
+  std::uint64_t batches = 0;  ///< batches over which it grows to `longest`
   std::uint64_t group = 1;    ///< batches with the same limit, a step's micro-batches
 };
 
@@ -58,7 +58,7 @@ class Loader {
   /// shape.
   Batch next();
 
-  /// The longest example that the next batch may have; nothing without a curriculum.
+  /// The largest length of an example in the next batch; nothing without a curriculum.
   std::optional<std::size_t> limit() const;
   /// The number of batches per epoch without a curriculum, including a smaller last one.
   std::size_t batches_per_epoch() const;

@@ -68,7 +68,7 @@ struct TaskShape {
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
   bool graph = false;        ///< whether examples have edges
-  bool causal = false;  ///< whether tokens contain targets of earlier ones; not for language models
+  bool causal = false;  ///< whether models must be causal: tokens contain targets of earlier tokens
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
@@ -112,14 +112,14 @@ struct Rule {
   std::string name;                 ///< description of the rule
   double accuracy = 0;              ///< fraction of targets that are right
   double exact = 0;                 ///< fraction of examples with all targets right
-  std::optional<double> loss = {};  ///< cross-entropy per target in nats, if it gives probabilities
+  std::optional<double> loss = {};  ///< cross-entropy per target in nats, if the rule has one
 };
 
 /// Processes that use the same data at the same time.
 struct Readers {
   std::size_t self = 0;  ///< number of this process
-  /// All-gather: each process passes its own text and gets those of all, in the order of their
-  /// numbers.
+  /// All-gather: each process passes its own text and gets the texts of all processes, in the order
+  /// of their numbers.
   std::function<std::vector<std::string>(const std::string& own)> tell;
 };
 
@@ -139,7 +139,7 @@ bool read_once(const Readers& readers, const std::vector<std::string>& files,
 class Task {
  public:
   virtual ~Task() = default;
-  /// The sizes of inputs and outputs. If they come from files, throws DataError when these are
+  /// The sizes of inputs and outputs. If they come from files, throws DataError when the files are
   /// missing or damaged.
   virtual TaskShape shape() const = 0;
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
@@ -160,11 +160,11 @@ class Task {
   /// store. Throws DataError.
   virtual std::string vocabulary_and_scales() const { return ""; }
   /// Restores vocabulary_and_scales(), so that shape() and parse() need no data. Throws
-  /// CheckpointError when the text is not that of such a task.
+  /// CheckpointError when the text is not from a task of this kind.
   virtual void adopt(const std::string& vocabulary_and_scales);
   /// Reads the files of all splits together with other processes that use them, once on each
   /// machine if the task can. Called by all processes, before other functions that read. Returns
-  /// whether this process uses the copy of another one. Throws as dataset().
+  /// whether this process uses the copy of another process. Throws as dataset().
   virtual bool read_once(const Readers& /*readers*/) { return false; }
   /// The ceiling on a split; empty if it is unknown, or if the input determines the answer.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }

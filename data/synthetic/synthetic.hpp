@@ -73,8 +73,8 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 /// Completes the entry of a task. Example i of a split is a function of (seed, split, i): inputs
 /// are drawn until one belongs to the split. So no input occurs in two splits. Adds the options
 /// `examples`, `validation` and `test`. A task that already has an option `examples` must set
-/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if it
-/// is 0.
+/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if
+/// `examples` is 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.
@@ -128,7 +128,7 @@ Synthetic uniform_bits(const Options& options, Solve solve);
 TaskEntry uniform_task(TaskEntry about, Solve solve);
 /// The entry of a task of uniform_bits(), with length_options().
 TaskEntry bits_task(TaskEntry about, Solve solve);
-/// The task with one target per sequence.
+/// `task`, but with one target per sequence.
 inline Synthetic one_target(Synthetic task) {
   task.shape.output = OutputKind::sequence;
   return task;

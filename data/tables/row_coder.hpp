@@ -41,7 +41,8 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 // The functions below throw DataError that starts with `place` if a field has another type.
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
-/// receives any text that must be created. There must be tokens; a list item holds no white space.
+/// receives any text that must be created. Also throws if there is no token, or if a list item has
+/// white space.
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made);
 
@@ -49,7 +50,7 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 /// whole number.
 std::string sequence_label(const std::string& place, const Field& field);
 
-/// One yes-or-no answer of a row, or a label. A label always holds.
+/// One yes-or-no answer of a row, or a label. For a label, `holds` is true.
 struct Answer {
   std::string name;    ///< name, a word
   bool holds = false;  ///< true: yes
@@ -119,7 +120,7 @@ inline constexpr std::int32_t kMaskId = 1;      ///< token id of kMask, for Labe
 /// Message for a file whose fingerprint changed.
 inline constexpr const char* kChanged = ": has changed since this run began";
 
-/// Statistics of the training rows that encode all rows, as stored in a checkpoint.
+/// Statistics of the training rows, used to encode all rows. Checkpoints store them.
 struct VocabularyAndScales {
   std::uint64_t fingerprint = 0;              ///< hash of the training file
   std::size_t max_length = 0;                 ///< most tokens in a row

@@ -17,7 +17,7 @@ struct RowSource {
   /// Returns the rows of a split. Called for the training split, and for each other split with rows
   /// of its own.
   std::function<Rows(Split split)> read;
-  /// The files and folders that it reads. Processes that train together share what was read.
+  /// The files and folders that `read` reads. Processes that train together share what was read.
   std::vector<std::string> files = {};
   /// Whether a split has rows of its own. Each other split gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };

@@ -1,4 +1,4 @@
-// NumPy's .npy: one array after a header with its type and shape; and .npz, a zip archive of them.
+// NumPy's .npy (one array after a header with its type and shape) and .npz (a zip of .npy files).
 #pragma once
 
 #include <string>

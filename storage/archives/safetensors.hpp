@@ -12,9 +12,9 @@
 
 namespace xgrad {
 
-/// Serializes weights. The metadata hold the text as "config", the version of xgrad and the SHA-256
-/// of the data. Identical weights give identical bytes. Throws FormatError on a name that is
-/// repeated or not UTF-8, and NumericError on a tensor that is not finite.
+/// Serializes weights. The metadata hold weights.text as "config", the version of xgrad and the
+/// SHA-256 of the data. Identical weights give identical bytes. Throws FormatError on a name that
+/// is repeated or not UTF-8, and NumericError on a tensor that is not finite.
 std::string to_safetensors(const WeightFile& weights);
 
 /// Parses a file. Returns the tensors in the order of the data, and the text if xgrad wrote the

@@ -26,7 +26,7 @@ using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
 inline const Shape& shape_of(const AnyTensor& tensor) {
   return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
 }
-/// The bytes of its elements.
+/// The bytes of the elements of a tensor.
 inline std::string_view bytes_of(const AnyTensor& tensor) {
   return std::visit(
       [](const auto& t) {
@@ -49,7 +49,7 @@ std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1)
   for (const std::size_t n : extents) fits = !__builtin_mul_overflow(each, n, &each) && fits;
   return fits ? std::optional(each) : std::nullopt;
 }
-/// A value in the state of a run that is not a tensor.
+/// A part of the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;
 
 /// A tensor and its name.

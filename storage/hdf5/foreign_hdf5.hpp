@@ -1,4 +1,4 @@
-// Reads HDF5 files of other programs, by libhdf5. Malicious files can crash it: call
+// Reads HDF5 files of other programs, by libhdf5. Malicious files can crash libhdf5: call
 // parse_hdf5_dataset() and list_hdf5_datasets() only inside run_isolated(), as Hdf5File does.
 #pragma once
 
@@ -43,7 +43,7 @@ class Hdf5File {
 
   /// The file.
   const InputFile& file() const { return file_; }
-  /// hdf5_size() of it.
+  /// hdf5_size() of the file.
   std::size_t size() const { return mapping_.bytes().size(); }
   /// Describes a dataset. Throws FormatError that names it.
   Hdf5Dataset describe(const std::string& dataset) const;

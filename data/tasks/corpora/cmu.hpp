@@ -1,4 +1,4 @@
-// Stems of English words, and an alignment that finds the phones each letter of a word stands for.
+// Stems of English words, and an alignment that finds the phones of each letter of a word.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ Example draw_set(const Rng& rng, std::size_t length, std::size_t symbols) {
   return {.ids = std::move(ids)};
 }
 
-// Ids below `noise` are numbers; the one after it is a slot.
+// Ids below `noise` are numbers; noise + 1 is a slot.
 Tokens numbers_in(Tokens ids, std::int32_t noise) {
   std::erase_if(ids, [noise](std::int32_t id) { return id >= noise; });
   return ids;
