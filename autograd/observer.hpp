@@ -13,8 +13,7 @@ namespace xgrad {
 /// A tensor as an observer sees it.
 struct Operand {
   /// Identifies the tensor. In forward it is Variable::shared_value().get(), null if the input was
-  /// left out. In backward it is the Tensor that accumulates the gradient, null if no gradient has
-  /// arrived.
+  /// left out. In backward it is the Tensor with the accumulated gradient, null if there is none.
   const void* value = nullptr;
   Shape shape = {};       ///< its shape; () in backward if no gradient is wanted
   bool gradient = false;  ///< whether its gradient is wanted

@@ -15,8 +15,7 @@ using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
-/// DataError that names the wrong word. If `what` is "token", the message starts with: token 3 is
-/// "x".
+/// DataError that names the wrong word: token 3 is "x", if `what` is "token".
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest);
 

@@ -58,7 +58,7 @@ struct TaskShape {
   InputKind input = InputKind::tokens;        ///< kind of input
   OutputKind output = OutputKind::tokens;     ///< kind of output
   std::size_t vocabulary = 0;                 ///< token ids lie in [0, vocabulary)
-  std::size_t max_length = 0;                 ///< most tokens (or vectors) in an example
+  std::size_t max_length = 0;                 ///< largest number of tokens or vectors in an example
   std::size_t height = 0;                     ///< height of an image in pixels
   std::size_t width = 0;                      ///< width of an image in pixels
   std::size_t channels = 0;                   ///< channels of an image
@@ -98,7 +98,7 @@ class Dataset {
 using GetExample = std::function<Example(std::uint64_t epoch, std::size_t index)>;
 /// Dataset::length() as a function.
 using GetLength = std::function<std::size_t(std::size_t index, const TaskShape& shape)>;
-/// A data set of `size` examples with these functions. The default of `length` is Dataset's.
+/// A data set of `size` examples with these functions. Without `length`, uses Dataset's default.
 std::unique_ptr<Dataset> dataset_of(std::size_t size, GetExample get, GetLength length = {});
 
 /// The best score that any model can expect, for tasks whose input does not determine the answer.
@@ -172,7 +172,7 @@ class Task {
   virtual std::optional<Ceiling> token_ceiling() const { return std::nullopt; }
 };
 
-/// The name of a token that keeps the place of an output, as in "0 7 + 3 5 = _ _ _".
+/// The name of a token that is a placeholder for an output, as in "0 7 + 3 5 = _ _ _".
 inline constexpr const char* kSlot = "_";
 
 /// A task with the inputs of `task`. Its output is the classes of the targets of `task`, in the

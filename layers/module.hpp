@@ -19,7 +19,7 @@ struct ActivationPlace {
   std::uint64_t module;        ///< Scope::id() of the module
   const char* name;            ///< name of the activation
   SharedMask query_mask = {};  ///< in attention: (B, N), 1 = not padding; null: no padding
-  bool cross = false;          ///< in attention: the keys are those of another sequence
+  bool cross = false;          ///< in attention: the keys come from another sequence
 };
 
 /// Base class of ActivationTaker<T> for all T, so that Context needs no scalar type.

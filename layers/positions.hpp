@@ -54,8 +54,8 @@ class Positions {
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
   /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length or, for
-  /// learned_2d, is not equal to it. relative_index has no limit of N, but throws ShapeError unless
-  /// first is 0.
+  /// learned_2d, differs from max_length. relative_index has no limit of N, but throws ShapeError
+  /// unless first is 0.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
@@ -71,10 +71,10 @@ std::vector<double> alibi_slopes(std::size_t heads);
 /// The bias of the score of query i and key j in head h:
 ///
 ///     alibi:          -m_h |i - j|, symmetric, since tokens see both sides. Press et al. 2021.
-///     relative_bias:  relative_position_bias_table[clip(j - i, -K, K) + K][h], learned (normal,
-///                     0.02), (2K + 1, H), K = max_distance. The distance is clipped as in Shaw et
-///                     al. 2018; one number per head is added as in Raffel et al. 2020, without
-///                     their logarithmic buckets.
+///     relative_bias:  relative_position_bias_table[clip(j - i, -K, K) + K][h], K = max_distance;
+///                     learned, (2K + 1, H), initially N(0, 0.02^2). The distance is clipped as in
+///                     Shaw et al. 2018; one number per head is added as in Raffel et al. 2020,
+///                     without their logarithmic buckets.
 ///
 /// Other kinds have no bias.
 template <class T>

@@ -178,8 +178,7 @@ std::vector<std::string> optimizer_names();
 /// "betas" for "adam". Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
-/// Makes the optimizer with this name. Throws ConfigError, with a list of all names, when the name
-/// is unknown.
+/// Makes the optimizer with this name. Throws ConfigError, with all names, for an unknown name.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,

@@ -35,9 +35,9 @@ struct ScheduleOptions {
 ///   step        lr gamma^floor(n / every)
 ///   noam        lr sqrt((warmup + 1) / (s + 1))                 Vaswani et al. 2017
 ///   wsd         lr until p = 1 - decay, then a line to lr final  Hu et al. 2024
-///   one_cycle   cosines from lr / div to lr at s = warmup, instead of the line,
+///   one_cycle   cosines from lr / div to lr at s = warmup, instead of the warm-up line,
 ///               and on to lr final at s = steps - 1             Smith & Topin 2018
-///   plateau     lr; Plateau gives the factor
+///   plateau     lr, to be multiplied by Plateau::factor()
 ///
 /// For s >= steps, the rate stays at its value for p = 1; only step and noam continue.
 class Schedule {
@@ -56,8 +56,7 @@ class Schedule {
   /// Returns the learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
 
-  /// Returns the shape with this name. Throws ConfigError, with a list of all names, when the name
-  /// is unknown.
+  /// Returns the shape with this name. Throws ConfigError, with all names, for an unknown name.
   static Shape shape(const std::string& name);
 
  private:

@@ -28,7 +28,7 @@ void for_each_line(std::string_view text,
                    const std::function<void(std::string_view line, std::size_t number)>& visit);
 
 /// Converts ASCII letters to lower case, deletes apostrophes, and replaces other ASCII punctuation
-/// by spaces: "Don't go!" has the words dont and go.
+/// by spaces: "Don't go!" becomes "dont go ".
 std::string plain_text(std::string_view text);
 
 /// Converts a text to lower case by the simple lowercase mappings of Unicode 15, which map one code

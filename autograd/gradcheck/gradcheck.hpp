@@ -37,7 +37,7 @@ struct GradientRow {
 struct GradientReport {
   std::vector<GradientRow> rows;  ///< one per leaf, then one for all leaves together
   /// Properties of backward() that do not hold, in words: a gradient that did not arrive, two calls
-  /// that differ, a backward that is not linear, a check that checked nothing. Each names the leaf.
+  /// that differ, a backward that is not linear, a check without effect. Names the leaf, if any.
   std::vector<std::string> failures;
 
   /// Whether all rows are within their tolerances and there are no failures.

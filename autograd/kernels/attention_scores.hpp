@@ -50,7 +50,7 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
 }
 
 /// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
-/// factor ds - mean. Returns the sum of p times the new ds.
+/// factor * ds - mean. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];

@@ -31,7 +31,7 @@ class Operand {
   Operand(Saved<T> x) : exact_(std::move(x)) {}
   /// Keeps a rounded copy. Requires: T is float.
   Operand(Saved<Bf16> x) : rounded_(std::move(x)) {}
-  /// x itself, which must outlive this, or its rounded copy.
+  /// x itself, which must outlive the operand, or with `bf16` a rounded copy.
   Operand(const Tensor<T>& x, bool bf16) {
     if constexpr (std::is_same_v<T, float>) {
       if (bf16) rounded_ = std::make_shared<const Tensor<Bf16>>(rounded(x));

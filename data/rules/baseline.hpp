@@ -32,9 +32,9 @@ inline constexpr std::size_t kBaselineRadius = 2;
 struct Baseline {
   std::optional<double> majority = {};   ///< the most frequent class or answer overall
   std::optional<double> own_token = {};  ///< the most frequent class of the token
-  /// The most frequent class of the token with its neighbours on each side. Their number, up to
-  /// kBaselineRadius, is the best on the validation split. Unseen windows fall back to smaller
-  /// ones.
+  /// The most frequent class of the token with its neighbours on each side. The number of
+  /// neighbours, up to kBaselineRadius, is the best on the validation split. Unseen windows fall
+  /// back to smaller ones.
   std::optional<double> window = {};
 };
 

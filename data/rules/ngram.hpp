@@ -60,7 +60,7 @@ class GramCounts {
     ++numbers_[pair];
     ++counted_;
   }
-  /// Ends the counting, by grouping the counts by n-gram with a counting sort; of() requires it.
+  /// Ends the counting: groups the counts by n-gram with a counting sort. Call it before of().
   void finish() {
     begins_.assign(grams_.size() + 1, 0);
     for (std::size_t i = 0; i < pairs_.size(); ++i) ++begins_[pairs_.key(i) >> 32];

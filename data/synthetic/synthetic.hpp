@@ -101,7 +101,7 @@ struct Lengths {
   std::size_t longest;   ///< longest length in tokens
 };
 
-/// Gives inputs of these lengths to a task.
+/// Makes a task draw inputs of these lengths.
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng& rng, std::size_t length)> draw);
 

@@ -29,7 +29,7 @@ struct RowSource {
   std::function<std::vector<Rule>(const Dataset& train, const Dataset& test)> rules = {};
 };
 
-/// Returns the split of a key, by a hash: a tenth of all keys each to test and validation.
+/// Returns the split of a key, by a hash. Test and validation each get a tenth of all keys.
 Split split_of_key(const std::string& key);
 
 /// The option `unknown`: RowOptions::unknown, 0.01 by default; 0 replaces nothing.

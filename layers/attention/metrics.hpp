@@ -1,5 +1,4 @@
-// Measures of attention maps: AttentionMetrics describe heads, HeadDiversity is a loss that makes
-// heads differ.
+// AttentionMetrics: describes attention maps. HeadDiversity: a loss that makes heads differ.
 #pragma once
 
 #include <vector>
@@ -20,8 +19,8 @@ namespace xgrad {
 class AttentionMetrics {
  public:
   /// Adds the maps of a batch. p (B, H, N, M): rows of probabilities; `mask` (B, N): 1 = count the
-  /// query; null = count all; `cross`: the keys are those of another sequence. Throws ShapeError
-  /// when shapes do not fit or H changes between calls.
+  /// query; null = count all; `cross`: the keys come from another sequence. Throws ShapeError when
+  /// shapes do not fit or H changes between calls.
   void add(const Tensor<double>& p, const SharedMask& mask, bool cross = false);
 
   /// H; 0 before the first add().

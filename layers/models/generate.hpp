@@ -8,8 +8,8 @@
 
 namespace xgrad {
 
-/// Sequences that grow by one class at a time, one in each row of a batch. Computes no gradients,
-/// and no dropout.
+/// Sequences that grow by one class at a time; each row of a batch is a sequence. Computes no
+/// gradients, and no dropout.
 template <class T>
 class Decoding {
  public:
@@ -18,8 +18,8 @@ class Decoding {
   const Tensor<T>& logits() const { return logits_; }
   /// The number B of rows.
   std::size_t rows() const { return logits_.shape()[0]; }
-  /// Appends a class to each row and computes the logits() of the next one. Throws ShapeError when
-  /// the rows become longer than the model can read.
+  /// Appends a class to each row and computes the logits() of the next class. Throws ShapeError
+  /// when the rows become longer than the model can read.
   virtual void append(const std::vector<std::int32_t>& classes) = 0;
   /// Row b becomes the old row rows[b]. `rows` may repeat or omit rows. The new B is the size of
   /// `rows`, at least 1.

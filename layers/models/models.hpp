@@ -47,14 +47,14 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 
 /// Sizes and settings of an EncoderDecoderModel.
 struct EncoderDecoderOptions {
-  InputOptions input = {};      ///< input; `features` is ignored: it is the encoder's width
+  InputOptions input = {};      ///< input; the encoder's width replaces `features`
   EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
   std::size_t classes = 0;      ///< output classes; the last one ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
 };
 
 /// A sequence-to-sequence model that decides the length of its output: it predicts each class from
-/// the encoded input and the output before it (Vaswani et al. 2017). Logits (B, M, classes) for
+/// the encoded input and the classes before it (Vaswani et al. 2017). Logits (B, M, classes) for
 /// outputs of length M.
 ///
 /// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id

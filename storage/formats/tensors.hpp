@@ -89,7 +89,7 @@ NamedTensor to_tensor(const std::string& name, const Array& array);
 /// Serializes an array, so that an isolated process can return it.
 std::string pack(const Array& array);
 /// Restores the array from pack(). Throws FormatError unless pack() could have made the bytes,
-/// because a malicious file may control the process that answered.
+/// because a malicious file may control the process that sends them.
 Array unpack(std::string_view bytes);
 
 }  // namespace xgrad

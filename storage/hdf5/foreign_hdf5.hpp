@@ -34,8 +34,7 @@ struct Hdf5Dataset {
   std::size_t chunk = 1;                  ///< rows of a chunk, which libhdf5 reads as a whole
 };
 
-/// An HDF5 file of any size. Parts of it are read, each by parse_hdf5_dataset() in a confined
-/// process (isolated.hpp).
+/// An HDF5 file of any size, read in parts, each by parse_hdf5_dataset() in a confined process.
 class Hdf5File {
  public:
   /// Opens a file. Throws FormatError as hdf5_size() does, and IoError.

@@ -57,7 +57,7 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
-/// A class of processors, by the bytes of its vectors.
+/// A class of processors, with the size of its vectors in bytes.
 template <std::size_t bytes>
 struct Vectors {
   static constexpr std::size_t kBytes = bytes;
