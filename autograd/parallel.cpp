@@ -57,7 +57,7 @@ std::pair<int, std::string> start_threads(int wanted) {
 }
 
 // Lowers p.count to the number of threads that can start, because TBB fails if one of its threads
-// cannot. The caller runs loops too, so this leaves one thread for preparing batches.
+// cannot start. The caller runs loops too, so this leaves one thread for preparing batches.
 void lower_to_what_starts(Pool& p) {
   if (p.count <= p.proven) return;
   const auto [started, reason] = start_threads(p.count);

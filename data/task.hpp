@@ -143,7 +143,7 @@ class Task {
   /// missing or damaged.
   virtual TaskShape shape() const = 0;
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
-  /// from those that vocabulary_and_scales() recorded.
+  /// from the files that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
   /// The training examples with their original tokens, before dataset() replaces some by kUnknown,
   /// for rules fitted by counting.

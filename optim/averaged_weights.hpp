@@ -38,7 +38,7 @@ class AveragedWeights {
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
   /// Replaces an average by `tensor`, or by the part of it that this object averages. Throws Error
-  /// when the name is unknown, ShapeError when the shape is not that of the parameter.
+  /// when the name is unknown, ShapeError when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(means_, "average", name, tensor);
   }

@@ -107,9 +107,9 @@ template <class T>
 class Optimizer {
  public:
   /// `slots` names up to two state tensors per parameter, as PyTorch names them. Keeps a pointer to
-  /// `parameters`, which must be complete. Parameters that require no gradient, and those of groups
-  /// with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the pattern
-  /// of a group matches nothing.
+  /// `parameters`, which must be complete. Parameters that require no gradient, and parameters in
+  /// groups with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the
+  /// pattern of a group matches nothing.
   Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
             const std::vector<std::string>& slots);
   virtual ~Optimizer() = default;
@@ -134,7 +134,7 @@ class Optimizer {
   const std::vector<OptimizerState<T>>& state() const { return state_; }
   /// Copies `tensor`, of the shape of the whole parameter, into a state tensor. If this optimizer
   /// has only a part of it, copies that part. Throws Error when the name is unknown, ShapeError
-  /// when the shape is not that of the parameter.
+  /// when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(state_, "state tensor of the optimizer", name, tensor);
   }

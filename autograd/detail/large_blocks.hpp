@@ -15,7 +15,7 @@ namespace xgrad::detail {
 /// which matrix products have far fewer TLB misses.
 class LargeBlocks {
  public:
-  /// Bytes of the smallest block. Another allocator serves smaller ones.
+  /// Bytes of the smallest block. Another allocator serves smaller requests.
   static constexpr std::size_t kSmallest = 256 << 10;
 
   /// Returns `bytes` bytes aligned to 4096. Throws std::bad_alloc.

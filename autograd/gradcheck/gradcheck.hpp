@@ -44,7 +44,7 @@ struct GradientReport {
   bool ok() const;
   /// The row furthest out of its tolerance. Requires: there is a row.
   const GradientRow& worst() const;
-  /// An aligned table with a line per row, failed ones marked with '!', and the failures below.
+  /// An aligned table with a line per row, '!' before rows that failed, and the failures below.
   std::string table() const;
 };
 

@@ -98,7 +98,7 @@ T exp_sum(const T* x, std::size_t n, T shift) {
   return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
 }
 
-/// A contiguous tensor as three axes: those before one axis, that axis, and those after it.
+/// A contiguous tensor as three axes: all axes before one axis, that axis, and all axes after it.
 struct AxisView {
   std::size_t axis = 0;  // counted from 0
   std::size_t outer = 1;

@@ -105,7 +105,7 @@ struct Lengths {
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng& rng, std::size_t length)> draw);
 
-/// Draws tokens uniform in [0, symbols), the same ones for the same stream.
+/// Draws tokens uniform in [0, symbols), the same tokens for the same stream.
 Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols);
 
 /// Draws the edges of a graph: each pair of nodes is connected with probability degree / (nodes -

@@ -75,7 +75,7 @@ struct Memory {
 template <class T>
 struct EncoderCache {
   std::vector<KVCache<T>> tokens = {};  ///< keys and values of the tokens so far, for each block
-  std::vector<KVCache<T>> memory = {};  ///< in a decoder: the memory's keys and values, likewise
+  std::vector<KVCache<T>> memory = {};  ///< keys and values of a decoder's memory, for each block
   AttentionMasks masks = {};            ///< masks of the memory
 };
 

@@ -26,7 +26,7 @@ class Decoding {
   virtual void select(const std::vector<std::size_t>& rows) = 0;
 
  protected:
-  /// Sets logits() to those of the last token of each row of `logits` (B, N, classes).
+  /// Sets logits() to the logits of each row's last token; `logits` (B, N, classes).
   void set_last(const Tensor<T>& logits);
   /// Keeps these rows of logits().
   void select_logits(const std::vector<std::size_t>& rows);

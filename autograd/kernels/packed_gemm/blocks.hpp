@@ -210,7 +210,7 @@ class BlockedProduct {
     return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
   }
 
-  /// Cuts a block's columns into panels of equal width, at most that of a tile, and calls
+  /// Cuts a block's columns into panels of equal width, at most the width of a tile, and calls
   /// body(first vector, number of vectors) for each.
   template <class Body>
   static void for_panels(const BlockOfB& block, const Body& body) {

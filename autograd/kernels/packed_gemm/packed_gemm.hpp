@@ -71,8 +71,8 @@ struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
 /// products of a pair to a float, the product of the upper halves first. Packing therefore swaps
-/// the two numbers of each pair. Each addition rounds once, so the bits are those of Avx512, except
-/// that subnormal numbers count as 0.
+/// the two numbers of each pair. Each addition rounds once, so the bits are the same as with
+/// Avx512, except that subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
 /// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its

@@ -91,7 +91,7 @@ Example draw_pairs(const Rng& rng, const Sizes& sizes) {
 
 extern const std::vector<TaskEntry> kLookupTasks = {
     // The FIRST language of Chiang and Cholak (2022): easy at the lengths seen in training, hard at
-    // greater ones.
+    // greater lengths.
     synthetic_task(
         {.name = "first",
          .summary = "Output the first token of the sequence.",
