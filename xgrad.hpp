@@ -1,4 +1,4 @@
-// Everything that a program which builds, trains and saves a model needs.
+// Everything needed to build, train and save a model.
 #pragma once
 
 #include <xgrad/data/loader.hpp>

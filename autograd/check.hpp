@@ -1,4 +1,4 @@
-// Errors. A message names the operation, what was expected and what it got, with shapes.
+// Errors. A message names the operation, what it expected and what it got, with shapes.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct DataError : Error {
   using Error::Error;
 };
 
-/// A checkpoint is damaged, of another program, or does not fit the model.
+/// A checkpoint is damaged, was written by another program, or does not fit the model.
 struct CheckpointError : Error {
   using Error::Error;
 };
@@ -83,7 +83,7 @@ template <class Exception, class... Parts>
 
 }  // namespace detail
 
-/// Unless `ok`, throws an Exception whose message is the joined parts.
+/// Throws an Exception unless `ok`. Its message joins the parts.
 template <class Exception, class... Parts>
 void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

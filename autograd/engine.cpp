@@ -65,8 +65,8 @@ using Nodes = std::vector<std::shared_ptr<Node<T>>>;
 template <class T>
 using Claimed = detail::ClaimedLeaves<T>;
 
-// Calls f for the inputs of a node that do not have this mark yet, and marks them. Claims every
-// input that is a leaf first.
+// Calls f for the inputs of a node that do not have this mark yet, and marks them. Claims all
+// inputs that are leaves.
 template <class T, class F>
 void for_each_input(const Node<T>& node, std::uint64_t mark, Claimed<T>& claimed, const F& f) {
   for (const auto* inputs : {&node.inputs, &node.captured}) {
@@ -218,7 +218,7 @@ template <class T>
 typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
   const bool fresh = !input.has_grad;
-  // A leaf may still have its buffer; an inner node has passed its own on.
+  // A leaf may still have its buffer; an inner node has passed its buffer on to its op.
   if (fresh && (input.op || !detail::has_shape(input.grad, input.shape))) {
     input.grad = empty<T>(input.shape);
   }
@@ -313,7 +313,7 @@ static void step_back(Node<T>& node, bool retain_graph) {
 }
 
 // Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
-// keep theirs. Reports the leaves of `uses` to OnGradient.
+// keep their gradients. Reports the leaves of `uses` to OnGradient.
 template <class T>
 static void walk(Nodes<T> nodes, Node<T>& root, Tensor<T> dy, std::uint64_t first,
                  bool retain_graph, std::vector<LastUse<T>> uses = {}) {

@@ -13,8 +13,7 @@ namespace xgrad {
 /// A tensor as an observer sees it.
 struct Operand {
   /// Identifies the tensor. In forward it is Variable::shared_value().get(), null if the input was
-  /// left out. In backward it is the Tensor that accumulates the gradient, null if none has
-  /// arrived.
+  /// left out. In backward it is the Tensor with the accumulated gradient, null if there is none.
   const void* value = nullptr;
   Shape shape = {};       ///< its shape; () in backward if no gradient is wanted
   bool gradient = false;  ///< whether its gradient is wanted
@@ -30,7 +29,7 @@ struct OpCall {
   std::vector<Operand> inputs = {};  ///< the op's inputs
   Operand result = {};               ///< the op's result
   std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
-  /// In forward: a copy of this pointer keeps the result, so that no later value gets its address.
+  /// In forward: owns the result. As long as you keep a copy, no other value gets its address.
   std::shared_ptr<const void> owner = {};
 };
 
@@ -41,7 +40,7 @@ class OpObserver {
   virtual ~OpObserver() = default;
   /// Runs before a call, with its name.
   virtual void begin(const char* /*name*/) {}
-  /// Runs right after a call, to take times: collecting the OpCall for end() takes a while.
+  /// Runs right after a call. Measure times here: collecting the OpCall for end() takes a while.
   virtual void done() {}
   /// Runs after done(), with the call.
   virtual void end(const OpCall& call) = 0;

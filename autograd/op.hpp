@@ -17,7 +17,7 @@
 
 namespace xgrad {
 
-/// The result of a forward.
+/// The result of forward().
 template <class T>
 using Value = std::shared_ptr<Versioned<T>>;
 /// An input or a result that an op keeps for backward; null for an optional input left out.
@@ -30,7 +30,7 @@ Value<T> make_value(const Shape& shape) {
   return std::make_shared<Versioned<T>>(empty<T>(shape));
 }
 
-/// Makes a result of a tensor. Evaluates an xtensor expression first.
+/// Turns a tensor into a result. An xtensor expression is evaluated first.
 template <class T>
 Value<T> as_value(Tensor<T> result) {
   return std::make_shared<Versioned<T>>(std::move(result));
@@ -68,11 +68,11 @@ class Inputs {
   bool has(std::size_t i) const { return begin_[i].defined(); }
   /// The value of input i. Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
-  /// Whether a backward() will compute the gradient of input i. If only this gradient needs some
-  /// input, save() that input only if wants(i).
+  /// Whether backward() will compute the gradient of input i. If backward() reads an input j for
+  /// this gradient only, call save(j) only if wants(i).
   bool wants(std::size_t i) const { return saved_ && begin_[i].requires_grad(); }
-  /// Keeps input i for backward; null if it is absent. backward() throws GradientError if
-  /// mutable_value() has changed it in between.
+  /// Keeps input i for backward; null if it was left out. backward() throws GradientError if
+  /// mutable_value() has changed the input in between.
   Saved<T> save(std::size_t i) const;
 
  private:
@@ -81,8 +81,8 @@ class Inputs {
   std::vector<Unchanged<T>>* saved_;
 };
 
-/// The gradients of the inputs, to which backward() adds. Drops those that are not wanted, and sums
-/// over axes that were broadcast.
+/// Receives the gradients of the inputs from backward(). Drops gradients that are not wanted, and
+/// sums over axes that were broadcast.
 template <class T>
 class Grads {
  public:
@@ -93,12 +93,13 @@ class Grads {
   bool wants(std::size_t i) const;
   /// The shape of input i. Requires: wants(i).
   const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
-  /// Adds d. Its shape is that of input i, or one that input i was broadcast to.
+  /// Adds d to the gradient of input i. d has the shape of the input, or a shape that the input
+  /// was broadcast to.
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
-  /// gradient has arrived. Pass every element once to one of these functions: they tell whether to
-  /// write or to add.
+  /// gradient has arrived. Pass every element exactly once to one of the functions below: the first
+  /// gradient is written, later ones are added.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -182,11 +183,11 @@ struct Node {
   Shape shape;                ///< the result's shape
   std::unique_ptr<Op<T>> op;  ///< null for a leaf
   std::vector<std::shared_ptr<Node>> inputs;    ///< null where no gradient is wanted
-  std::vector<std::shared_ptr<Node>> captured;  ///< read by a recompute() besides its input
+  std::vector<std::shared_ptr<Node>> captured;  ///< other nodes that a recompute() reads
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether any arrived
-  std::atomic<std::uint32_t> thread = 0;        ///< that is adding to the leaf; 0: none
+  std::atomic<std::uint32_t> thread = 0;        ///< number of the thread that adds to it, or 0
   const char* lost = nullptr;                   ///< why its graph is gone; null: it is there
 };
 

@@ -2,8 +2,8 @@
 // lists the tests that compare formulas with worked examples.
 //
 // Every op throws ShapeError, with a message that starts with the op's name, when shapes do not fit
-// or a required argument has no value. Letters in shapes: B batch size, N tokens, D width, H heads,
-// V vocabulary size.
+// or a required argument has no value. Letters in shapes: B batch size, N tokens (in attention:
+// queries), M keys, D width, H heads, V vocabulary size.
 #pragma once
 
 #include <concepts>
@@ -47,10 +47,10 @@ Variable<T> where(const Mask& condition, const Variable<T>& x, const Variable<T>
 }  // namespace detail
 
 /// where(condition, x, y): x where the condition is not 0, else y; all three broadcast. An element
-/// that is not taken gets the gradient 0. But if the op that computed the element has an infinite
-/// derivative, as log() has at 0, its backward makes 0 * inf = NaN of it. To avoid that, clamp()
-/// the input of that op. `where` is an object, not a function, so that the compiler does not
-/// consider xtensor's function of the same name.
+/// that is not taken gets the gradient 0. But if that element is the result of an op with an
+/// infinite derivative, such as log() at 0, the op's backward computes 0 * inf = NaN. To avoid
+/// that, clamp() the input of the op. `where` is an object, not a function, so that the compiler
+/// does not consider xtensor's function of the same name.
 inline constexpr auto where = []<class T>(const Mask& condition, const Variable<T>& x,
                                           const Variable<T>& y) {
   return detail::where(condition, x, y);
@@ -91,7 +91,7 @@ enum class Gelu { exact, tanh };
 template <class T>
 Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
 
-// Shape. Here and below, an axis that is negative counts from the end: -1 is the last one.
+// Shape. Here and below, a negative axis counts from the end: -1 is the last one.
 
 /// The elements of x, in row-major order, in another shape of the same size.
 template <class T>
@@ -105,7 +105,7 @@ Variable<T> slice(const Variable<T>& x, std::ptrdiff_t axis, std::size_t begin, 
 /// Element `index` along an axis, which is removed; -1 is the last element.
 template <class T>
 Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t index);
-/// Joins tensors along an axis; all other axes must be equal.
+/// Joins tensors along an axis; their other axes must have equal sizes.
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);
 
@@ -249,8 +249,8 @@ struct AttentionOptions {
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                       const AttentionOptions& options, const Variable<T>& bias = {});
-/// attention() of q, k and v that lie side by side in one tensor (B, N, 3 H d), as the result of
-/// one linear layer for all three.
+/// attention() of q, k and v that lie side by side in one tensor (B, N, 3 H d), such as the result
+/// of one linear layer.
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& options,
                            const Variable<T>& bias = {});
@@ -300,15 +300,15 @@ struct LossOptions {
   /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
   std::optional<double> normalizer = std::nullopt;
 };
-/// mean (x - y)^2. In this and the next losses, x and y have one shape, and the loss is 0 when
-/// nothing counts.
+/// mean (x - y)^2. In this and the next losses, x and y have the same shape, and the loss is 0 when
+/// no element counts.
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
 /// mean |x - y|; its derivative at 0 is 0.
 template <class T>
 Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
-/// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y. Huber
-/// 1964.
+/// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y and delta > 0.
+/// Huber 1964.
 template <class T>
 Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta = 1,
                        const LossOptions& options = {});

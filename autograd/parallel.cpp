@@ -57,7 +57,7 @@ std::pair<int, std::string> start_threads(int wanted) {
 }
 
 // Lowers p.count to the number of threads that can start, because TBB fails if one of its threads
-// cannot. The caller runs loops too, so this leaves one thread for preparing batches.
+// cannot start. The caller runs loops too, so this leaves one thread for preparing batches.
 void lower_to_what_starts(Pool& p) {
   if (p.count <= p.proven) return;
   const auto [started, reason] = start_threads(p.count);
@@ -68,8 +68,8 @@ void lower_to_what_starts(Pool& p) {
                std::to_string(asked) + " (" + reason + ")";
 }
 
-// Tells ThreadSanitizer that a loop begins before its blocks and ends after them, which it cannot
-// see, since TBB is not compiled for it.
+// Tells ThreadSanitizer that a loop begins before its blocks and ends after them. It cannot see
+// this by itself, since TBB is not compiled with it.
 #ifdef XGRAD_TELLS_TSAN
 class Order {
  public:

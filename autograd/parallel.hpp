@@ -13,7 +13,7 @@ namespace xgrad {
 /// may run on. It is lower if the system refuses to start so many threads.
 int threads();
 
-/// Sets the number of threads. Results have the same bits for any number.
+/// Sets the number of threads; below 1 counts as 1. Results have the same bits for any number.
 void set_threads(int count);
 
 /// Why threads() is less than requested, for example "1 thread in place of 2 (Resource temporarily

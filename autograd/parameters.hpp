@@ -23,7 +23,7 @@ struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
   WeightDecay weight_decay = WeightDecay::on;  ///< a ParameterGroup can override it
-  Shape shape = variable.shape();              ///< the shape that the model made it with
+  Shape shape = variable.shape();              ///< its shape when it was made
 
   /// Its value. Throws ShapeError if an assignment to mutable_value() gave it another shape.
   const Tensor<T>& value() const {

@@ -217,7 +217,7 @@ void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
   for (int i = 0; i < N; ++i) {
     const auto words = interleaved(join(c[1][i], c[0][i]), join(c[3][i], c[2][i]));
     std::uint16_t* const out = bits + i * kPhiloxLanes * kElements;
-    // Not in one copy, which GCC would take through integer registers.
+    // Two copies, since GCC would do a single one through integer registers.
     std::memcpy(out, &words[0], sizeof words[0]);
     std::memcpy(out + sizeof words[0] / sizeof *out, &words[1], sizeof words[1]);
   }

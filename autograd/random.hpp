@@ -47,8 +47,8 @@ class Rng {
   std::uint64_t key_;
 };
 
-/// Writes dropout factors: 0 with probability p, else 1 / (1 - p), both exact for p rounded to a
-/// multiple of 2^-16.
+/// Writes dropout factors: 0 with probability p, else 1 / (1 - p). p is first rounded to a multiple
+/// of 2^-16.
 ///
 /// Computes `rows` rows: (sample, head, token), (sample, head, token + 1), ... In each row it
 /// computes n elements, starting with element `first`, a multiple of 8. Writes row i to factors + i

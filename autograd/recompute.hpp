@@ -19,8 +19,8 @@ namespace xgrad {
 /// no gradient or a NoGrad lives, this is f(x).
 ///
 /// backward() throws GradientError if
-/// - f gives another shape or other values (by a 64-bit hash) when it runs again, or its result
-///   depends on a Variable that requires a gradient in only one of the two runs;
+/// - f gives another shape or other values (by a 64-bit hash) when it runs again, or the result of
+///   only one of the two runs requires a gradient;
 /// - f uses a Variable from outside that it did not use when it first ran;
 /// - mutable_value() has changed a value that f uses;
 /// - a result from inside f is used outside of it;
@@ -31,7 +31,7 @@ Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
 
 namespace detail {
 
-/// Orders nodes from the oldest on. Addresses would give an order that differs from run to run.
+/// Orders nodes by age, oldest first. Addresses would give an order that differs from run to run.
 struct Older {
   bool operator()(const auto& a, const auto& b) const { return a->id < b->id; }
 };

@@ -6,7 +6,7 @@
 namespace xgrad::detail {
 
 /// Sets a variable of the thread, and restores it on destruction, also after an exception. Destroy
-/// it on the same thread, and the newest first.
+/// Scoped objects on the thread that made them, the newest first.
 template <class T>
 class Scoped {
  public:

@@ -22,17 +22,16 @@
 #include <xgrad/autograd/memory/memory.hpp>
 
 /// Applies X to every scalar type. A .cpp file uses it for its explicit instantiations. float is
-/// for training, double for training and for gradient checks. In long double, the tests and `xgrad
-/// gradcheck` compute the reference values that they compare derivatives with.
+/// for training, double for training and for gradient checks. The tests and `xgrad gradcheck`
+/// compute reference derivatives in long double.
 #define XGRAD_FOR_EACH_SCALAR(X) X(float) X(double) X(long double)
 /// Applies X to the scalar types in which a model can be trained and saved.
 #define XGRAD_FOR_EACH_TRAINING_SCALAR(X) X(float) X(double)
 
 namespace xt::detail {
 
-/// Corrects a defect of xtensor before 0.25. In C++20 these versions give every array that they
-/// make themselves, for example in xt::eval() and xt::pad(), a shape of rank 4, and then compute
-/// wrong numbers.
+/// Works around a defect of xtensor before 0.25. In C++20, functions such as xt::eval() and
+/// xt::pad() make arrays with a shape of rank 4, whatever the true rank, and compute wrong numbers.
 template <>
 struct xtype_for_shape<xarray<float>::shape_type> {
   template <class T, layout_type L>

@@ -21,7 +21,7 @@ struct Batch {
   /// (B, N), 1 = not padding; null when all examples have N tokens.
   std::shared_ptr<const Mask> mask;
   Ids targets;  ///< classes (B, N) or (B), or generated classes (B, M); kIgnore = no target
-  Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 = no target
+  Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 without a target
   std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
   /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
   std::shared_ptr<const Mask> adjacency;
@@ -35,14 +35,14 @@ std::size_t length_of(const Example& example, const TaskShape& shape);
 /// targets, and that all numbers are finite. Examples without any targets pass.
 void check_example(const Example& example, const TaskShape& shape, std::size_t number);
 
-/// Stacks examples into a batch. Requires: each passed check_example(). Throws DataError when
-/// `examples` is empty.
+/// Stacks examples into a batch. Requires: each example passed check_example(). Throws DataError
+/// when `examples` is empty.
 Batch collate(const std::vector<Example>& examples, const TaskShape& shape);
 
 /// One of `count` shards.
 struct Shard {
   std::size_t index = 0;  ///< its number, below count
-  std::size_t count = 1;  ///< number of shards; 1: the shard is the whole
+  std::size_t count = 1;  ///< number of shards; 1: the shard is the whole batch
 };
 
 /// Returns a shard of a batch: its examples share(batch.size, shard.index, shard.count), padded to

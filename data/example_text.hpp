@@ -15,7 +15,7 @@ using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
-/// DataError that names the wrong word; if `what` is "token", it starts with: token 3 is "x".
+/// DataError that names the wrong word: token 3 is "x", if `what` is "token".
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest);
 
@@ -32,8 +32,8 @@ template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features);
 
-/// Parses tokens in the format of parse_tokens(), then edges, such as "0-1 1-4". Throws
-/// DataError that starts with the name of the task and says which one is wrong.
+/// Parses tokens in the format of parse_tokens(), then edges, such as "0-1 1-4". Throws DataError
+/// that starts with the name of the task and says which token or edge is wrong.
 Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
 
 /// The input in the format that the parsers read; for an image, a description of its kind.

@@ -13,9 +13,9 @@
 
 namespace xgrad {
 
-/// Numbers distinct keys 0, 1, 2 and so on in order of first use; at most 2^32 - 1. A key is a text
-/// (std::string) or a number of 64 bits (std::uint64_t). A key of 64 bits takes 16 to 32 bytes of
-/// memory, and half as much again while the table grows.
+/// Numbers distinct keys 0, 1, 2 and so on in order of first use; at most 2^32 - 1 keys. A key is a
+/// text (std::string) or a number of 64 bits (std::uint64_t). A key of 64 bits takes 16 to 32 bytes
+/// of memory, and half as much again while the table grows.
 template <class Key>
 class Index {
  public:

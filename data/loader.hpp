@@ -12,13 +12,13 @@ namespace xgrad {
 /// The position of a loader. The next batch depends only on this and the seed.
 struct LoaderState {
   std::uint64_t epoch = 0;     ///< current epoch, from 0
-  std::uint64_t position = 0;  ///< examples of this epoch already returned or passed over
+  std::uint64_t position = 0;  ///< examples of this epoch already returned or skipped
   std::uint64_t batches = 0;   ///< with a curriculum: batches already returned
   /// Compares all members.
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-/// A growing limit on the length of examples: longer ones are passed over.
+/// A growing limit on the length of examples: longer examples are skipped.
 ///
 /// For batch b, counted from 0, with t = b - b mod group, so that all batches of a step have the
 /// same limit:
@@ -28,7 +28,7 @@ struct LoaderState {
 /// where `longest` is the length of the longest example of the data set.
 struct Curriculum {
   std::size_t first = 0;      ///< limit of the first batch; 0: no limit
-  std::uint64_t batches = 0;  ///< batches over which it grows to the longest
+  std::uint64_t batches = 0;  ///< batches over which it grows to `longest`
   std::uint64_t group = 1;    ///< batches with the same limit, a step's micro-batches
 };
 
@@ -41,7 +41,7 @@ struct LoaderOptions {
   /// With `shuffle`: sorts each run of `bucket` batches by length, which saves padding, then
   /// shuffles the batches. 1 does not sort.
   std::size_t bucket = 1;
-  Curriculum curriculum = {};  ///< passes over long examples at first
+  Curriculum curriculum = {};  ///< skips long examples at first
 };
 
 /// Returns every example once per epoch, in batches. An epoch ends with a smaller batch if the
@@ -58,7 +58,7 @@ class Loader {
   /// shape.
   Batch next();
 
-  /// The longest example that the next batch may have; nothing without a curriculum.
+  /// The largest length of an example in the next batch; nothing without a curriculum.
   std::optional<std::size_t> limit() const;
   /// The number of batches per epoch without a curriculum, including a smaller last one.
   std::size_t batches_per_epoch() const;

@@ -51,7 +51,7 @@ inline std::size_t get_size(const Options& options, const std::string& name) {
 }
 /// The number of a key, which may be an integer. Throws as get_int().
 double get_double(const Options& options, const std::string& name);
-/// The true or false of a key. Throws as get_int().
+/// The boolean of a key. Throws as get_int().
 bool get_bool(const Options& options, const std::string& name);
 /// The text of a key. Throws as get_int().
 const std::string& get_string(const Options& options, const std::string& name);

@@ -13,9 +13,9 @@ namespace xgrad {
 
 namespace {
 
-// Threads started in its lifetime block all signals but SIGBUS, so that the caller's threads get
-// them. A thread gets SIGBUS when it reads from a damaged mapped file. If the signal were blocked,
-// it would kill the process.
+// Threads that start while it lives block all signals but SIGBUS, so that the caller's threads get
+// the signals. A thread gets SIGBUS when it reads from a damaged mapped file. If SIGBUS were
+// blocked, it would kill the process.
 class WithoutSignals {
  public:
   WithoutSignals() {

@@ -21,7 +21,8 @@ class PrefetchLoader {
   /// the data set of the loader outlives this object, and its get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
 
-  /// Returns the next batch. Throws what Loader::next() throws, after the batches before the error.
+  /// Returns the next batch. Throws what Loader::next() throws, but first returns the batches
+  /// before the error.
   Batch next();
 
   /// The state after the last batch that next() returned, regardless of prefetched batches.

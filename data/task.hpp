@@ -58,7 +58,7 @@ struct TaskShape {
   InputKind input = InputKind::tokens;        ///< kind of input
   OutputKind output = OutputKind::tokens;     ///< kind of output
   std::size_t vocabulary = 0;                 ///< token ids lie in [0, vocabulary)
-  std::size_t max_length = 0;                 ///< most tokens (or vectors) in an example
+  std::size_t max_length = 0;                 ///< largest number of tokens or vectors in an example
   std::size_t height = 0;                     ///< height of an image in pixels
   std::size_t width = 0;                      ///< width of an image in pixels
   std::size_t channels = 0;                   ///< channels of an image
@@ -68,7 +68,7 @@ struct TaskShape {
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
   bool graph = false;        ///< whether examples have edges
-  bool causal = false;  ///< whether tokens contain targets of earlier ones; not for language models
+  bool causal = false;  ///< whether models must be causal: tokens contain targets of earlier tokens
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
@@ -98,7 +98,7 @@ class Dataset {
 using GetExample = std::function<Example(std::uint64_t epoch, std::size_t index)>;
 /// Dataset::length() as a function.
 using GetLength = std::function<std::size_t(std::size_t index, const TaskShape& shape)>;
-/// A data set of `size` examples with these functions. The default of `length` is Dataset's.
+/// A data set of `size` examples with these functions. Without `length`, uses Dataset's default.
 std::unique_ptr<Dataset> dataset_of(std::size_t size, GetExample get, GetLength length = {});
 
 /// The best score that any model can expect, for tasks whose input does not determine the answer.
@@ -112,14 +112,14 @@ struct Rule {
   std::string name;                 ///< description of the rule
   double accuracy = 0;              ///< fraction of targets that are right
   double exact = 0;                 ///< fraction of examples with all targets right
-  std::optional<double> loss = {};  ///< cross-entropy per target in nats, if it gives probabilities
+  std::optional<double> loss = {};  ///< cross-entropy per target in nats, if the rule has one
 };
 
 /// Processes that use the same data at the same time.
 struct Readers {
   std::size_t self = 0;  ///< number of this process
-  /// All-gather: each process passes its own text and gets those of all, in the order of their
-  /// numbers.
+  /// All-gather: each process passes its own text and gets the texts of all processes, in the order
+  /// of their numbers.
   std::function<std::vector<std::string>(const std::string& own)> tell;
 };
 
@@ -139,11 +139,11 @@ bool read_once(const Readers& readers, const std::vector<std::string>& files,
 class Task {
  public:
   virtual ~Task() = default;
-  /// The sizes of inputs and outputs. If they come from files, throws DataError when these are
+  /// The sizes of inputs and outputs. If they come from files, throws DataError when the files are
   /// missing or damaged.
   virtual TaskShape shape() const = 0;
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
-  /// from those that vocabulary_and_scales() recorded.
+  /// from the files that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
   /// The training examples with their original tokens, before dataset() replaces some by kUnknown,
   /// for rules fitted by counting.
@@ -160,11 +160,11 @@ class Task {
   /// store. Throws DataError.
   virtual std::string vocabulary_and_scales() const { return ""; }
   /// Restores vocabulary_and_scales(), so that shape() and parse() need no data. Throws
-  /// CheckpointError when the text is not that of such a task.
+  /// CheckpointError when the text is not from a task of this kind.
   virtual void adopt(const std::string& vocabulary_and_scales);
   /// Reads the files of all splits together with other processes that use them, once on each
   /// machine if the task can. Called by all processes, before other functions that read. Returns
-  /// whether this process uses the copy of another one. Throws as dataset().
+  /// whether this process uses the copy of another process. Throws as dataset().
   virtual bool read_once(const Readers& /*readers*/) { return false; }
   /// The ceiling on a split; empty if it is unknown, or if the input determines the answer.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
@@ -172,7 +172,7 @@ class Task {
   virtual std::optional<Ceiling> token_ceiling() const { return std::nullopt; }
 };
 
-/// The name of a token that keeps the place of an output, as in "0 7 + 3 5 = _ _ _".
+/// The name of a token that is a placeholder for an output, as in "0 7 + 3 5 = _ _ _".
 inline constexpr const char* kSlot = "_";
 
 /// A task with the inputs of `task`. Its output is the classes of the targets of `task`, in the

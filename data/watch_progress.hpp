@@ -1,4 +1,4 @@
-// WatchProgress: reports the progress of work on data that takes long.
+// WatchProgress: reports the progress of slow work on data.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace xgrad {
 
 /// While an instance is alive, work on this thread calls `watch` with the name of the work, the
 /// amount done and the total. For a file, the amounts are bytes, and `watch` is called after each
-/// MiB and at the end. For a rule that is fitted and measured, they are rows, and `watch` is called
-/// after each row. An exception from `watch` ends the work.
+/// MiB and at the end. For a rule that is fitted and measured, the amounts are rows, and `watch` is
+/// called after each row. An exception from `watch` ends the work.
 class WatchProgress {
  public:
   /// Callback for progress.

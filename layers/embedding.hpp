@@ -11,8 +11,8 @@ namespace xgrad {
 
 /// Cuts images into patches of P x P pixels: x (B, H, W, C) -> (B, (H/P)(W/P), P P C). Patches are
 /// in row-major order, and so are the pixels of a patch. With `overlap` = O, a patch has O extra
-/// pixels on each side, which are 0 beyond the image. Its side is then S = P + 2 O and the result
-/// (B, (H/P)(W/P), S S C), the inputs of a convolution with kernel S, stride P and padding O.
+/// pixels on each side, which are 0 beyond the image. Its side is then S = P + 2 O, and the result
+/// is (B, (H/P)(W/P), S S C): the inputs of a convolution with kernel S, stride P and padding O.
 /// Throws ShapeError when P does not divide H and W.
 template <class T>
 Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap = 0);

@@ -14,7 +14,7 @@ struct ModelInput {
   SharedMask adjacency =
       nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
   /// (B, M) classes of the outputs, negative where padded. Models that generate sequences predict
-  /// each class from those before it; other models ignore them.
+  /// each class from the classes before it; other models ignore `outputs`.
   const Ids* outputs = nullptr;
 };
 

@@ -19,7 +19,7 @@ struct ActivationPlace {
   std::uint64_t module;        ///< Scope::id() of the module
   const char* name;            ///< name of the activation
   SharedMask query_mask = {};  ///< in attention: (B, N), 1 = not padding; null: no padding
-  bool cross = false;          ///< in attention: the keys are those of another sequence
+  bool cross = false;          ///< in attention: the keys come from another sequence
 };
 
 /// Base class of ActivationTaker<T> for all T, so that Context needs no scalar type.
@@ -92,7 +92,7 @@ inline bool observes(const Context& context, std::string_view name) {
   return context.activations != nullptr && context.activations->wants(name);
 }
 
-/// Called by layers. Returns what the observer of `context` returns for x, or x if none wants it.
+/// Called by layers. If the observer of `context` wants x, returns what it returns for x; else x.
 /// Throws ShapeError, which names the activation, if the returned shape differs; Error if the
 /// observer is not an ActivationTaker<T>.
 template <class T>

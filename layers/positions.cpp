@@ -12,7 +12,7 @@ namespace xgrad {
 
 namespace {
 
-// (queries, keys): the position of the key minus that of the query.
+// (queries, keys): the position of the key minus the position of the query.
 Tensor<double> distances(std::size_t queries, std::size_t keys, std::size_t first) {
   return xt::arange<double>(double(keys)) -
          xt::view(xt::arange<double>(double(first), double(first + queries)), xt::all(),

@@ -21,7 +21,7 @@ enum class PositionKind {
 /// Options of Positions.
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
-  std::size_t max_length = 0;                 ///< most tokens, including a class token
+  std::size_t max_length = 0;                 ///< largest number of tokens, class token included
   std::size_t width = 0;                      ///< D
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
@@ -54,8 +54,8 @@ class Positions {
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
   /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length or, for
-  /// learned_2d, is not equal to it. relative_index has no limit of N, but throws ShapeError unless
-  /// first is 0.
+  /// learned_2d, differs from max_length. relative_index has no limit of N, but throws ShapeError
+  /// unless first is 0.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
@@ -64,18 +64,17 @@ class Positions {
   Variable<T> columns_;  // column_weight of learned_2d
 };
 
-/// The slopes m_h of ALiBi, (H). For a power of two they are 2^(-8 h / H), h = 1 ... H. For another
-/// H they are the slopes of the next lower power P, then every other slope of 2 P. Press et al.
-/// 2021.
+/// The slopes m_h of ALiBi, (H). If H is a power of two: 2^(-8 h / H), h = 1 ... H. Otherwise: the
+/// slopes for the next lower power of two, P, then every other slope for 2 P. Press et al. 2021.
 std::vector<double> alibi_slopes(std::size_t heads);
 
 /// The bias of the score of query i and key j in head h:
 ///
 ///     alibi:          -m_h |i - j|, symmetric, since tokens see both sides. Press et al. 2021.
-///     relative_bias:  relative_position_bias_table[clip(j - i, -K, K) + K][h], learned (normal,
-///                     0.02), (2K + 1, H), K = max_distance. The distance is clipped as in Shaw et
-///                     al. 2018; one number per head is added as in Raffel et al. 2020, without
-///                     their logarithmic buckets.
+///     relative_bias:  relative_position_bias_table[clip(j - i, -K, K) + K][h], K = max_distance;
+///                     learned, (2K + 1, H), initially N(0, 0.02^2). The distance is clipped as in
+///                     Shaw et al. 2018; one number per head is added as in Raffel et al. 2020,
+///                     without their logarithmic buckets.
 ///
 /// Other kinds have no bias.
 template <class T>
@@ -86,7 +85,7 @@ class PositionBias {
                std::size_t max_distance);
 
   /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at 0 ... M -
-  /// 1; undefined for kinds without one.
+  /// 1; undefined for kinds without a bias.
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

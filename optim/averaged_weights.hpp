@@ -15,14 +15,14 @@ namespace xgrad {
 ///
 /// The share s of each update chooses the kind of average. A constant s = 1 - d is an exponential
 /// moving average with decay d (Polyak & Juditsky 1992). s = 1/n for the n-th update is the equal
-/// average of all of them, stochastic weight averaging (Izmailov et al. 2018). Both are the same as
-/// in torch.optim.swa_utils.AveragedModel.
+/// average of the weights at all updates, stochastic weight averaging (Izmailov et al. 2018). Both
+/// are the same as in torch.optim.swa_utils.AveragedModel.
 template <class T>
 class AveragedWeights {
  public:
-  /// `kind` is the prefix of the names of the averages. Shares the variables of `parameters`; those
-  /// that require no gradient have no average. `part`: the scalars that this object averages, if
-  /// several processes share the work.
+  /// `kind` is the prefix of the names of the averages. Shares the variables of `parameters`;
+  /// parameters that require no gradient have no average. `part`: the scalars that this object
+  /// averages, if several processes share the work.
   AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
                   const ModelPart& part = {});
 
@@ -38,7 +38,7 @@ class AveragedWeights {
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
   /// Replaces an average by `tensor`, or by the part of it that this object averages. Throws Error
-  /// when the name is unknown, ShapeError when the shape is not that of the parameter.
+  /// when the name is unknown, ShapeError when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(means_, "average", name, tensor);
   }

@@ -1,5 +1,5 @@
-// Optimizer<T>: base class that updates the parameters; each kind adds its state and update(). The
-// table of optimizers makes one from its name in a config.
+// Optimizer<T>: base class that updates the parameters; each kind adds its state and update().
+// make_optimizer() makes an optimizer from its name in a config.
 #pragma once
 
 #include <fnmatch.h>
@@ -28,8 +28,8 @@ struct ParameterGroup {
   /// Replaces OptimizerOptions::weight_decay, >= 0; also applies to parameters with
   /// WeightDecay::off.
   std::optional<double> weight_decay = std::nullopt;
-  /// Neither updates the parameters nor allocates state. Gradients are still computed and count in
-  /// global_norm(); with Parameters::freeze(), they are not computed.
+  /// If true, the parameters are not updated and have no state. Their gradients are still computed
+  /// and count in global_norm(), unless Parameters::freeze() turns them off.
   bool freeze = false;
 };
 
@@ -58,7 +58,7 @@ struct OptimizerOptions {
   double alpha = 0.99;    ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
   /// The part of the trained parameters that this optimizer updates and keeps state for; if several
-  /// processes share the update, each has its own.
+  /// processes share the update, each process has a part of its own.
   ModelPart part = {};
 };
 
@@ -66,7 +66,7 @@ struct OptimizerOptions {
 template <class T>
 struct OptimizerState {
   std::string name;       ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
-  Tensor<T> tensor;       ///< values: in the shape of the parameter, or a part of them in one row
+  Tensor<T> tensor;       ///< values in the parameter's shape; if only a part of them, in one row
   Shape shape;            ///< shape of the parameter
   std::size_t first = 0;  ///< index of the first value in the parameter
 };
@@ -107,9 +107,9 @@ template <class T>
 class Optimizer {
  public:
   /// `slots` names up to two state tensors per parameter, as PyTorch names them. Keeps a pointer to
-  /// `parameters`, which must be complete. Parameters that require no gradient, and those of groups
-  /// with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the pattern
-  /// of a group matches nothing.
+  /// `parameters`, which must be complete. Parameters that require no gradient, and parameters in
+  /// groups with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the
+  /// pattern of a group matches nothing.
   Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
             const std::vector<std::string>& slots);
   virtual ~Optimizer() = default;
@@ -120,9 +120,9 @@ class Optimizer {
   /// (from clip_factor()). Skips groups with `freeze`.
   ///
   /// The bits do not depend on the number of threads. Throws NumericError, with nothing changed,
-  /// when lr or grad_scale is negative or not finite. The first call also throws it when some
-  /// parameters have no gradient, and names them; later calls skip such parameters.
-  /// Throws Error when parameters were added after construction.
+  /// when lr or grad_scale is negative or not finite. The first call also throws it if parameters
+  /// have no gradient, with their names; later calls skip such parameters. Throws Error when
+  /// parameters were added after construction.
   void step(double lr, double grad_scale = 1.0);
 
   /// The number of steps taken; part of the state.
@@ -134,7 +134,7 @@ class Optimizer {
   const std::vector<OptimizerState<T>>& state() const { return state_; }
   /// Copies `tensor`, of the shape of the whole parameter, into a state tensor. If this optimizer
   /// has only a part of it, copies that part. Throws Error when the name is unknown, ShapeError
-  /// when the shape is not that of the parameter.
+  /// when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(state_, "state tensor of the optimizer", name, tensor);
   }
@@ -174,11 +174,11 @@ class Optimizer {
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerOptions that this optimizer reads and others do not, such as "betas" for
-/// "adam". Throws ConfigError as make_optimizer().
+/// The members of OptimizerOptions that this optimizer reads, but some others do not, such as
+/// "betas" for "adam". Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
-/// Makes the optimizer with this name. Throws ConfigError that lists the names when it is unknown.
+/// Makes the optimizer with this name. Throws ConfigError, with all names, for an unknown name.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,

@@ -35,9 +35,9 @@ struct ScheduleOptions {
 ///   step        lr gamma^floor(n / every)
 ///   noam        lr sqrt((warmup + 1) / (s + 1))                 Vaswani et al. 2017
 ///   wsd         lr until p = 1 - decay, then a line to lr final  Hu et al. 2024
-///   one_cycle   cosines from lr / div to lr at s = warmup, instead of the line,
+///   one_cycle   cosines from lr / div to lr at s = warmup, instead of the warm-up line,
 ///               and on to lr final at s = steps - 1             Smith & Topin 2018
-///   plateau     lr; Plateau gives the factor
+///   plateau     lr, to be multiplied by Plateau::factor()
 ///
 /// For s >= steps, the rate stays at its value for p = 1; only step and noam continue.
 class Schedule {
@@ -45,7 +45,7 @@ class Schedule {
   /// The formulas above, by name.
   enum class Shape { constant, linear, cosine, polynomial, step, noam, wsd, one_cycle, plateau };
 
-  /// Throws ConfigError when warmup > steps, or when `step` has no `every`.
+  /// Throws ConfigError when warmup > steps, or when the shape is `step` and `every` is 0.
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
@@ -56,7 +56,7 @@ class Schedule {
   /// Returns the learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
 
-  /// Returns the shape with this name. Throws ConfigError that lists the names when it is unknown.
+  /// Returns the shape with this name. Throws ConfigError, with all names, for an unknown name.
   static Shape shape(const std::string& name);
 
  private:
@@ -77,8 +77,8 @@ std::vector<std::string> schedule_names();
 const std::vector<std::string>& schedule_keys(const std::string& name);
 
 /// The factor of the learning rate, 1 at first. After more than `patience` evaluations in a row
-/// without a loss below 0.9999 of the best one, it is multiplied by gamma, but never below `final`.
-/// The same as torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
+/// without a loss below 0.9999 of the best loss, the factor is multiplied by gamma, but it never
+/// falls below `final`. The same as torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
 class Plateau {
  public:
   /// The whole state.

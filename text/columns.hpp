@@ -16,7 +16,7 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<Align>& align = {Align::left, Align::right},
                        const std::string& indentation = "");
 
-/// A line of comma-separated values (RFC 4180), without its end.
+/// A line of comma-separated values (RFC 4180), without a line end.
 std::string csv_line(const std::vector<std::string>& cells);
 
 }  // namespace xgrad

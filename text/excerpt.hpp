@@ -9,15 +9,15 @@
 
 namespace xgrad {
 
-/// The number of bytes of the control character at the start of a text: 1 for an ASCII one, 2 for
-/// U+0080 to U+009F, because terminals obey some of these too. 0 if the text starts with none.
+/// The number of bytes of the control character at the start of a text: 1 if it is ASCII, 2 if it
+/// is from U+0080 to U+009F, because terminals obey some of these too. 0 if there is none.
 std::size_t control_length(std::string_view text);
 
 /// The text with each control character replaced by as(its code point).
 std::string replace_controls(std::string_view text, const std::function<std::string(unsigned)>& as);
 
-/// The text; if longer than `most` bytes, its start, cut between UTF-8 characters, and "...". Use
-/// it for all user input and file contents in messages.
+/// The text or, if it has more than `most` bytes, its start and "...". Cuts between UTF-8
+/// characters. Use it for all user input and file contents in messages.
 std::string clipped(std::string_view text, std::size_t most = 40);
 
 /// clipped() in quotes, with each control character replaced by a space.

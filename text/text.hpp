@@ -14,7 +14,7 @@ namespace xgrad {
 /// surrogates), or npos.
 std::size_t invalid_utf8(std::string_view text);
 
-/// The number of bytes of the first character; 0 if the text does not start with one.
+/// The number of bytes of the first character; 0 if the text does not start with a valid one.
 std::size_t character_length(std::string_view text);
 
 /// Splits a text into code points, as views of it. Requires: the text is UTF-8.
@@ -28,7 +28,7 @@ void for_each_line(std::string_view text,
                    const std::function<void(std::string_view line, std::size_t number)>& visit);
 
 /// Converts ASCII letters to lower case, deletes apostrophes, and replaces other ASCII punctuation
-/// by spaces: "Don't go!" has the words dont and go.
+/// by spaces: "Don't go!" becomes "dont go ".
 std::string plain_text(std::string_view text);
 
 /// Converts a text to lower case by the simple lowercase mappings of Unicode 15, which map one code

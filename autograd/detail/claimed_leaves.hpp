@@ -18,8 +18,8 @@ inline std::uint32_t thread_number() {
   return number;
 }
 
-/// Marks leaves as those of this thread, until its destruction. A backward() that runs inside of
-/// another one, on the same thread, may use leaves of the outer one.
+/// While a ClaimedLeaves lives, its leaves belong to this thread. A backward() that runs inside
+/// another backward(), on the same thread, may use leaves of the outer one.
 template <class T>
 class ClaimedLeaves {
  public:
@@ -30,11 +30,11 @@ class ClaimedLeaves {
   ClaimedLeaves(const ClaimedLeaves&) = delete;
   ClaimedLeaves& operator=(const ClaimedLeaves&) = delete;
 
-  /// Claims a leaf, unless this thread has it. Throws GradientError when another thread has it.
+  /// Claims a leaf for this thread. Throws GradientError when another thread has it.
   void add(const std::shared_ptr<Node<T>>& leaf) {
     std::uint32_t owner = leaf->thread.load(std::memory_order_relaxed);
     if (owner == thread_number()) return;
-    leaves_.push_back(leaf);  // before the claim, since it may throw
+    leaves_.push_back(leaf);  // may throw, so it comes before the claim
     owner = 0;
     if (leaf->thread.compare_exchange_strong(owner, thread_number(), std::memory_order_acquire)) {
       return;

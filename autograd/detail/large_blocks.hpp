@@ -15,7 +15,7 @@ namespace xgrad::detail {
 /// which matrix products have far fewer TLB misses.
 class LargeBlocks {
  public:
-  /// Bytes of the smallest block. Another allocator serves smaller ones.
+  /// Bytes of the smallest block. Another allocator serves smaller requests.
   static constexpr std::size_t kSmallest = 256 << 10;
 
   /// Returns `bytes` bytes aligned to 4096. Throws std::bad_alloc.
@@ -29,7 +29,7 @@ class LargeBlocks {
     explicit Block(std::size_t size);
 
     std::size_t size;
-    Sizes::node_type node;  // its entry for by_size_; empty while by_size_ holds it: it is free
+    Sizes::node_type node;  // its entry for by_size_; empty if the block is free
   };
   using Blocks = std::map<char*, Block>;
 

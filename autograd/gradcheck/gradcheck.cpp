@@ -30,8 +30,8 @@ Tensor<double> draw(const Rng& rng, const Shape& shape) {
   return result;
 }
 
-// `count` different numbers below `size`, in random order. If there are no more than `count`, all
-// of them in ascending order.
+// `count` different numbers below `size`, in random order. If size <= count: all numbers below
+// `size`, in ascending order.
 std::vector<std::size_t> choose(std::size_t size, std::size_t count, const Rng& rng) {
   std::vector<std::size_t> chosen;
   std::set<std::size_t> seen;

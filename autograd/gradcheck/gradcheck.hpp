@@ -37,14 +37,14 @@ struct GradientRow {
 struct GradientReport {
   std::vector<GradientRow> rows;  ///< one per leaf, then one for all leaves together
   /// Properties of backward() that do not hold, in words: a gradient that did not arrive, two calls
-  /// that differ, a backward that is not linear, a check that checked nothing. Each names the leaf.
+  /// that differ, a backward that is not linear, a check without effect. Names the leaf, if any.
   std::vector<std::string> failures;
 
   /// Whether all rows are within their tolerances and there are no failures.
   bool ok() const;
   /// The row furthest out of its tolerance. Requires: there is a row.
   const GradientRow& worst() const;
-  /// An aligned table with a line per row, failed ones marked with '!', and the failures below.
+  /// An aligned table with a line per row, '!' before rows that failed, and the failures below.
   std::string table() const;
 };
 
@@ -96,8 +96,8 @@ struct GradcheckOptions {
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the
-/// leaves' values and clears their gradients. Throws ShapeError when the leaves of the problems
-/// differ in name, shape or value.
+/// leaves' values and clears their gradients. Throws ShapeError when the leaves of `problem` and
+/// `reference` differ in number, name, shape or value.
 template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
                                const GradientProblem<T>& reference,

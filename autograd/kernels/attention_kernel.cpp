@@ -12,9 +12,9 @@ namespace xgrad::detail {
 namespace {
 
 constexpr std::size_t kBlockElements = 65536;  // scores in a block: they fit the L2 cache
-constexpr std::size_t kMinRows = 96;  // least rows in a block: products of fewer rows are slow
+constexpr std::size_t kMinRows = 96;          // minimum rows in a block: products of fewer are slow
 constexpr std::size_t kChunkElements = 4096;  // dropout factors in a chunk: they fit the L1 cache
-constexpr std::size_t kTaskWork = 1 << 18;    // least multiplications worth a parallel task
+constexpr std::size_t kTaskWork = 1 << 18;    // minimum multiplications of a parallel task
 
 template <class T>
 class Kernel {
@@ -71,12 +71,12 @@ class Kernel {
 
  private:
   // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
-  // `normalisers` points to those of the first row.
+  // `normalisers` points to the normalisers of the first row.
   struct Block {
     std::size_t b, h, begin, rows, keys;
     T* normalisers;
   };
-  // Keys [first, first + keys) of a block, whose scores are contiguous and begin at `offset`.
+  // Keys [first, first + keys) of a block. Their scores are contiguous and begin at `offset`.
   struct Piece {
     std::size_t first, keys, offset;
   };
@@ -133,7 +133,8 @@ class Kernel {
     return {b, head % heads_, begin, rows, keys, normalisers_ + 2 * (head * p_.queries + begin)};
   }
 
-  // The block's scores of a piece as an operand: themselves, or rounded copies in the scratch.
+  // The block's scores of a piece as an operand of a product: as they are or, with bf16, rounded
+  // copies in the scratch.
   MatrixView<T> operand(const T* scores, const Block& at, const Piece& piece,
                         const Scratch& scratch, Transpose transpose) const {
     if (!p_.bf16) return {scores, stride_, transpose};
@@ -143,8 +144,8 @@ class Kernel {
     return {scratch.operand, stride_, transpose};
   }
 
-  // Makes a tensor of `shape` whose elements have the type of those in x. Fills it in parallel:
-  // calls copy(part of the tensor, first token of x) for each head of each sample.
+  // Makes a tensor of `shape`, with elements of the same type as in x. Fills it in parallel: calls
+  // copy(part of the tensor, first token of x) for each head of each sample.
   template <class Copy>
   Operand<T> copied(const InputTokens<T>& x, const Shape& shape, const Copy& copy) const {
     const auto copied_as = [&]<class E>(E) {
@@ -322,12 +323,12 @@ class Kernel {
     });
   }
 
-  // Replaces scores by probabilities after dropout, and the gradients of these by gradients of the
-  // scores, p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of
-  // the mean. This error is the mean of ds - mean, weighted by p. It is subtracted too if the keys
-  // are in a single piece; with several pieces, it would need the differences of all pieces at
-  // once. If the result was not kept, scratch.means are 0, and the error computed here is the mean
-  // itself.
+  // Replaces scores by probabilities after dropout, and their gradients by gradients of the scores,
+  // p (ds - mean). If one p is nearly 1, ds - mean cancels and leaves the rounding error of the
+  // mean. This error is the mean of ds - mean, weighted by p. It is subtracted too if the keys are
+  // in a single piece; with several pieces, computing it would need the differences of all pieces
+  // at once. If the result was not kept, scratch.means are 0, and the error computed here is the
+  // mean itself.
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const {
     const std::size_t n = padded<T>(piece.keys), head = at.b * heads_ + at.h;
@@ -380,7 +381,7 @@ template <class T>
 void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
                         const AttentionInputs<T>& in, const InputTokens<T>& y,
                         const InputTokens<T>& dy, const AttentionGradients<T>& d) {
-  // Backward only reads them.
+  // Backward only reads the normalisers.
   Kernel<T>(problem, in, const_cast<T*>(normalisers.data())).backward(y, dy, d);
 }
 

@@ -92,7 +92,7 @@ template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);
 
-/// `y` is the result of attention_forward(); without data unless problem.needs_result().
+/// `y` is the result of attention_forward(). Its data may be null unless problem.needs_result().
 template <class T>
 void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
                         const AttentionInputs<T>& in, const InputTokens<T>& y,

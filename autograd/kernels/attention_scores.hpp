@@ -12,9 +12,9 @@
 
 namespace xgrad::detail {
 
-/// Most keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores would lie whole
-/// pages apart, so that their first cache lines would compete for the same few cache sets, and
-/// products would be slow.
+/// The largest number of keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores
+/// would lie whole pages apart, so that their first cache lines would compete for the same few
+/// cache sets, and products would be slow.
 inline constexpr std::size_t kPieceKeys = 240;
 
 constexpr std::size_t pieces_of(std::size_t keys) {
@@ -32,7 +32,7 @@ void add_bias(T* s, const T* bias, std::size_t step, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] += bias[j * step];
 }
 
-/// Hides the keys that `keep` does not keep.
+/// Hides the keys whose element of `keep` is 0.
 template <class T>
 void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
@@ -50,7 +50,7 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
 }
 
 /// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
-/// factor ds - mean. Returns the sum of p times the new ds.
+/// factor * ds - mean. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
@@ -61,7 +61,7 @@ T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const F
   });
 }
 
-/// Continues after subtract_mean(), whose sum is `error`: 0 but for the rounding error of the mean.
+/// Continues after subtract_mean(). `error` is its sum, which would be 0 without rounding errors.
 /// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
 /// after dropout.
 template <class T, class Factor>
@@ -92,7 +92,7 @@ template <class T, class E>
   return sum_terms<T>(n, [=](std::size_t i) { return T(x[i]) * T(y[i]); });
 }
 
-/// Writes zeros to rows [begin, end) of a gradient that starts from nothing (beta 0).
+/// Writes zeros to rows [begin, end) of a gradient that nothing was added to yet (beta 0).
 template <class T>
 void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::size_t begin,
                std::size_t end) {
@@ -100,7 +100,7 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
   for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
-/// Keys rounded up to whole lanes.
+/// The number of keys, rounded up to a multiple of the lanes.
 template <class T>
 std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;

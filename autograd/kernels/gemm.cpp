@@ -189,7 +189,7 @@ void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T
   detail::count_product(m, n, k);
   for_each_tile(m, n, packed_tile_size(m, n, k),
                 [&](std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) {
-                  // The kernel only reads blocks of a product that has rows.
+                  // If a product has rows, the kernel only reads the blocks.
                   T* blocks = const_cast<T*>(b.blocks_.data()) + detail::packed_size<T>(j, k);
                   const MatrixView<T> left = a.from(i, 0);
                   run(rows, columns, k, alpha, left, left, beta, c + i * ldc + j, ldc, blocks);

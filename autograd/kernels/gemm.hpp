@@ -19,14 +19,14 @@ class Elements {
 
   /// Whether there are elements.
   explicit operator bool() const { return first_ != nullptr; }
-  /// Whether they are of Bf16.
+  /// Whether the elements are of type Bf16.
   bool is_bf16() const { return is_bf16_; }
-  /// The first one. Requires: they have the type E.
+  /// The first element. Requires: the elements have the type E.
   template <class E>
   const E* of() const {
     return static_cast<const E*>(first_);
   }
-  /// Those from element n on.
+  /// The elements from element n on.
   Elements operator+(std::size_t n) const {
     Elements later = *this;
     const std::size_t bytes = n * (is_bf16_ ? sizeof(Bf16) : sizeof(T));
@@ -93,8 +93,8 @@ class PackedMatrix {
   Tensor<T> blocks_;  // the blocks of B, one group of columns after the other
 };
 
-/// parallel_gemm() with a packed B, whose elements have the same type as those of A. Gives the same
-/// bits.
+/// parallel_gemm() with a packed B. A and B have elements of the same type. Gives the same bits as
+/// without packing.
 template <class T>
 void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T>& b, T beta, T* c,
                    std::size_t ldc);

@@ -128,7 +128,7 @@ constexpr auto kKeepLarger = [](auto& total, const auto& next) {
   total = next > total ? next : total;
 };
 
-/// term(0) + ... + term(n - 1). Calls `term` once per index, so it may also write that element.
+/// term(0) + ... + term(n - 1). Calls `term` once per index, so term(i) may also write element i.
 template <class T, std::size_t lanes = kLanes<T>, class Term>
 T sum_terms(std::size_t n, const Term& term) {
   return fold_terms<lanes>(n, T(0), kAdd, term);

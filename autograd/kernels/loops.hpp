@@ -98,7 +98,7 @@ T exp_sum(const T* x, std::size_t n, T shift) {
   return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
 }
 
-/// A contiguous tensor as three axes: those before one axis, that axis, and those after it.
+/// A contiguous tensor as three axes: all axes before one axis, that axis, and all axes after it.
 struct AxisView {
   std::size_t axis = 0;  // counted from 0
   std::size_t outer = 1;
@@ -132,8 +132,8 @@ inline Shape without_axis(const Shape& shape, std::size_t axis) {
 
 using Strides = std::vector<std::size_t>;
 
-/// The strides that read a tensor of `shape` as the shape `to` that it broadcasts to; 0 for an
-/// extent of 1.
+/// The strides with which a tensor of `shape` is read as if broadcast to the shape `to`; 0 for an
+/// axis of extent 1.
 inline Strides broadcast_strides(const Shape& shape, const Shape& to) {
   Strides strides(to.size(), 0);
   std::size_t stride = 1;

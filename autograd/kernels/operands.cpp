@@ -21,7 +21,7 @@ namespace detail {
 
 namespace {
 
-// A result, and its rounded copy, which lives as long as an op keeps it.
+// A result and its rounded copy. The copy lives as long as an op keeps it.
 struct Copy {
   std::weak_ptr<const Tensor<float>> of;
   std::weak_ptr<const Tensor<Bf16>> copy;
@@ -30,8 +30,8 @@ struct Copy {
 };
 
 // The copies that this thread used last, newest first. All layers of a decoder read the result of
-// the encoder. A layer reads fewer than 16 results, so the copy of that result is still here in the
-// next layer.
+// the encoder. A layer reads fewer than 16 results, so the copy of the encoder's result is still
+// here in the next layer.
 thread_local std::array<Copy, 16> copies;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The memory of tensors: 64-byte aligned, and reused from step to step. OutOfMemory is thrown when
-// memory runs out. Counters count memory and the operations of matrix products.
+// memory runs out. Counters counts bytes, and the operations of matrix products.
 #pragma once
 
 #include <cstddef>

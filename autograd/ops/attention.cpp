@@ -1,6 +1,6 @@
 // attention() and self_attention(), for q, k and v in three tensors or in one. Their formulas,
-// forward and backward, are in autograd/kernels/attention_kernel.cpp. Also scores and masks by
-// themselves, without blocks.
+// forward and backward, are in autograd/kernels/attention_kernel.cpp. Also computes scores and
+// masks by themselves, without blocks.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ AttentionBias<T> bias_view(const char* op, const Tensor<T>& bias, const Shape& s
   return {bias.data(), strides[0], strides[1], strides[2], strides[3]};
 }
 
-// attention() of q, k and v in three tensors, or self_attention() of one that holds them packed.
+// attention() of q, k and v in three tensors, or self_attention() of one tensor with all three.
 template <class T>
 struct Attention final : Op<T> {
   Attention(const AttentionOptions& options, bool packed)

@@ -32,7 +32,7 @@ struct Dropout final : Op<T> {
     if (adds) dx.add(1, std::move(dy));
   }
 
-  // y = f x, or residual + f x if there is one; x and y may be the same.
+  // y = f x, or residual + f x if there is a residual; x and y may be the same.
   void multiply(const Tensor<T>& x, const T* residual, Tensor<T>& y) const {
     const auto piece = [&](std::size_t at, const T* factors, std::size_t n) {
       const T *in = x.data() + at, *base = residual + (residual ? at : 0);

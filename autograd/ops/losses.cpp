@@ -156,7 +156,7 @@ struct CrossEntropyOp final : MeanOp<T> {
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // the two terms of each row's lse
   Tensor<T> smoothing;         // (V): the part of t that does not depend on the target
-  Sum smoothing_sum = 0;       // sum of the rounded `smoothing`: a row's gradient adds up to 0
+  Sum smoothing_sum = 0;       // sum of `smoothing` as rounded, so that gradients of a row sum to 0
 };
 
 // The mean of f(x, y), whose derivatives are fx(x, y) and fy(x, y).

@@ -96,7 +96,7 @@ struct Sparsemax {
 
   // The tau at which sum_i max(x_i - tau, 0) is 1. Starts with the elements within 1 of the
   // largest, since no others can lie above tau. Then repeatedly computes the tau of the remaining
-  // elements and drops those below it, until none is (Michelot 1986).
+  // elements and drops those below it, until all are above (Michelot 1986).
   static T threshold(const T* x, std::size_t n, T largest) {
     T tau = T(-1);  // x and tau relative to the largest
     for (std::size_t before = 0;;) {

@@ -65,7 +65,7 @@ class WindowCounts {
   }
 
  private:
-  std::unordered_map<std::string, std::int32_t> most_frequent_;  // class by window; "": of all
+  std::unordered_map<std::string, std::int32_t> most_frequent_;  // by window; "": of all tokens
 };
 
 Rule measure_windows(const std::string& name, const WindowCounts& counts, const Dataset& split,

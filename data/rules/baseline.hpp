@@ -20,7 +20,7 @@ Rule measure_rule(const std::string& name, const Dataset& test, const Guess& gue
 
 /// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
 /// is most frequent with this window in the training examples. If the window does not occur there,
-/// the rule tries smaller ones. Requires: a class for each token.
+/// the rule tries smaller windows. Requires: a class for each token.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 
@@ -28,13 +28,13 @@ Rule window_rule(const std::string& name, const Dataset& train, const Dataset& t
 inline constexpr std::size_t kBaselineRadius = 2;
 
 /// Test accuracies of rules fitted by counting training examples. `own_token` and `window` exist
-/// only for token inputs with a class for each token; `window` not for language models.
+/// only for token inputs with a class for each token. Language models have no `window`.
 struct Baseline {
   std::optional<double> majority = {};   ///< the most frequent class or answer overall
   std::optional<double> own_token = {};  ///< the most frequent class of the token
-  /// The most frequent class of the token with its neighbours on each side. Their number, up to
-  /// kBaselineRadius, is the best on the validation split. Unseen windows fall back to smaller
-  /// ones.
+  /// The most frequent class of the token with its neighbours on each side. The number of
+  /// neighbours, up to kBaselineRadius, is the best on the validation split. Unseen windows fall
+  /// back to smaller ones.
   std::optional<double> window = {};
 };
 

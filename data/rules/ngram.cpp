@@ -79,7 +79,7 @@ void NGram::interpolate(std::uint32_t context, std::vector<double>& p) const {
   double total = 0;
   for (const auto& [next, count] : counts) total += count;
   const auto different = double(counts.size());
-  if (counts.empty()) return;  // the limits stopped the counting before its first token
+  if (counts.empty()) return;  // no token after it was counted, because of the limits
   for (double& each : p) each *= different / (total + different);
   for (const auto& [next, count] : counts) p[next] += count / (total + different);
 }
@@ -174,8 +174,8 @@ NaiveBayes::NaiveBayes(const Dataset& train, const TaskShape& shape, std::size_t
 }
 
 std::vector<std::int32_t> NaiveBayes::guess(const Example& example, double smoothing) const {
-  // Adds log(c + a) - log(a) only to slots with a count c > 0. The log(a) of every slot cancels
-  // because all slots have the same n-grams of this example.
+  // Adds log(c + a) - log(a), and only to slots with a count c > 0. The terms log(a) cancel, since
+  // they are the same for every slot: one for each n-gram of this example.
   std::vector<double> scores(examples_.size());
   std::size_t known = 0;
   const auto child = [&](std::uint32_t gram, std::int32_t token) {

@@ -15,20 +15,20 @@ namespace xgrad {
 
 /// Limits at which counting n-grams stops.
 struct GramLimits {
-  /// Most occurrences of n-grams that are counted. An occurrence counts once for each answer of its
-  /// example.
+  /// The largest number of occurrences of n-grams to count. An occurrence counts once for each
+  /// answer of its example.
   std::size_t counted = std::size_t(1) << 24;
-  /// Most distinct n-grams, and most distinct pairs of an n-gram and a class or token. At the
-  /// default limit both together take about 200 MB.
+  /// The largest number of distinct n-grams, and of distinct pairs of an n-gram and a class or
+  /// token. At the default limit both together take about 200 MB.
   std::size_t different = std::size_t(1) << 22;
 };
 
 /// Numbers n-grams, and counts how often each occurs with a class or with the token after it.
 class GramCounts {
  public:
-  /// How often an n-gram was counted with `with`.
+  /// How often an n-gram was counted with a class or token.
   struct Count {
-    std::uint32_t with = 0;   ///< a class or token
+    std::uint32_t with = 0;   ///< the class or token
     std::uint32_t count = 0;  ///< occurrences
   };
   /// This number means "no n-gram"; no n-gram has it.
@@ -49,9 +49,9 @@ class GramCounts {
   /// The number of n-grams.
   std::size_t size() const { return grams_.size(); }
 
-  /// Whether limits allow another count of known n-grams.
+  /// Whether the limits allow another count of known n-grams.
   bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
-  /// Whether they also allow another n-gram.
+  /// Whether the limits also allow another n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
   /// Counts an n-gram with a class or token.
   void count(std::uint32_t gram, std::uint32_t with) {
@@ -60,7 +60,7 @@ class GramCounts {
     ++numbers_[pair];
     ++counted_;
   }
-  /// Ends the counting, by grouping the counts by n-gram with a counting sort; of() requires it.
+  /// Ends the counting: groups the counts by n-gram with a counting sort. Call it before of().
   void finish() {
     begins_.assign(grams_.size() + 1, 0);
     for (std::size_t i = 0; i < pairs_.size(); ++i) ++begins_[pairs_.key(i) >> 32];
@@ -93,21 +93,21 @@ class GramCounts {
   std::vector<Count> counts_ = {};
 };
 
-/// The name of a rule; if it counted only `counted` of all rows, it says so.
+/// The name of a rule. If the rule counted only `counted` of all rows, the name says so.
 inline std::string name_with_rows(const std::string& name, std::size_t counted, std::size_t rows) {
   if (counted == rows) return name;
   return name + ", counted in " + std::to_string(counted) + " of " + std::to_string(rows) + " rows";
 }
 
-/// Probabilities of the token that follows, from counts of n-grams, interpolated as in method C of
-/// Witten and Bell (1991). With the context h of the last k tokens and h' of the last k - 1,
+/// Probabilities of the next token, from counts of n-grams, interpolated as in method C of Witten
+/// and Bell (1991). With the context h of the last k tokens and h' of the last k - 1,
 ///
 ///     P(w | h) = (c(h w) + d(h) P(w | h')) / (c(h) + d(h))
 ///
 /// where c(h w) is how often w follows h, c(h) = sum_w c(h w), and d(h) is the number of different
 /// tokens that follow h. A context that was not seen adds nothing: P(w | h) = P(w | h'). Below the
 /// empty context all tokens have the same probability. Contexts do not cross examples, so at the
-/// beginning of one they are shorter.
+/// beginning of an example they are shorter.
 class NGram {
  public:
   /// Counts n-grams of 1 to `longest` tokens (contexts of up to longest - 1) in the training
@@ -119,7 +119,7 @@ class NGram {
   std::size_t rows() const { return rows_; }
 
   /// Calls see(n, P) for n = 1 ... longest, where P[w] is the probability that w follows the token
-  /// at `place` by n-grams of 1 to n tokens.
+  /// at `place`, computed from n-grams of 1 to n tokens.
   template <class See>
   void for_each_order(const Example& example, std::size_t place, const See& see) const {
     std::vector<double> p(classes_, 1 / double(classes_));
@@ -166,8 +166,8 @@ Rule ngram_rule(const Task& task, std::size_t longest,
 class NaiveBayes {
  public:
   /// Counts the n-grams of 1 to `longest` tokens in the training examples, taken in random order,
-  /// until a limit is reached, and calls `tell` for each. Requires: token inputs, and a class or
-  /// binary answers for each sequence.
+  /// until a limit is reached, and calls `tell` for each example. Requires: token inputs, and a
+  /// class or binary answers for each sequence.
   NaiveBayes(
       const Dataset& train, const TaskShape& shape, std::size_t longest, GramLimits limits = {},
       const std::function<void()>& tell = [] {});

@@ -38,8 +38,8 @@ std::vector<double> smooth(const Chain& chain, const std::vector<double>& likeli
 /// The probabilities that are proportional to the exponentials of these logarithms.
 std::vector<double> from_logarithms(std::vector<double> values);
 
-/// Adds the best guess from a distribution: its largest probability to `right`, its entropy to
-/// `loss`.
+/// Adds the score of the best guess from a distribution to `sum`: the largest probability to
+/// `right`, the entropy to `loss`.
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum);
 
 /// An autoregressive process: x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t,

@@ -22,7 +22,7 @@ struct Description {
   std::uint64_t seed;
   Synthetic task;
   std::function<Example(const Rng& rng)> draw_test;
-  std::size_t sizes[3];  // examples per split; listed inputs use only the training size, 0: all
+  std::size_t sizes[3];  // examples per split; if inputs are listed, only [0] counts (0: all)
 };
 
 using Shared = std::shared_ptr<const Description>;

@@ -73,8 +73,8 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 /// Completes the entry of a task. Example i of a split is a function of (seed, split, i): inputs
 /// are drawn until one belongs to the split. So no input occurs in two splits. Adds the options
 /// `examples`, `validation` and `test`. A task that already has an option `examples` must set
-/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if it
-/// is 0.
+/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if
+/// `examples` is 0.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.
@@ -101,11 +101,11 @@ struct Lengths {
   std::size_t longest;   ///< longest length in tokens
 };
 
-/// Gives inputs of these lengths to a task.
+/// Makes a task draw inputs of these lengths.
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng& rng, std::size_t length)> draw);
 
-/// Draws tokens uniform in [0, symbols), the same ones for the same stream.
+/// Draws tokens uniform in [0, symbols), the same tokens for the same stream.
 Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols);
 
 /// Draws the edges of a graph: each pair of nodes is connected with probability degree / (nodes -
@@ -128,7 +128,7 @@ Synthetic uniform_bits(const Options& options, Solve solve);
 TaskEntry uniform_task(TaskEntry about, Solve solve);
 /// The entry of a task of uniform_bits(), with length_options().
 TaskEntry bits_task(TaskEntry about, Solve solve);
-/// The task with one target per sequence.
+/// `task`, but with one target per sequence.
 inline Synthetic one_target(Synthetic task) {
   task.shape.output = OutputKind::sequence;
   return task;

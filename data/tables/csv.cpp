@@ -17,7 +17,7 @@ constexpr std::size_t kMostOfHeader = std::size_t(1) << 24;  // bytes of all col
 
 constexpr std::size_t kMostListed = 1000;  // bytes of a list of columns in a message
 
-// The index of each wanted column among those of a file.
+// The index of each wanted column among the columns of a file.
 std::vector<std::size_t> find_columns(const std::string& file,
                                       const std::vector<std::string>& wanted,
                                       const std::vector<std::string>& columns) {

@@ -41,7 +41,8 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 // The functions below throw DataError that starts with `place` if a field has another type.
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
-/// receives any text that must be created. There must be tokens; a list item holds no white space.
+/// receives any text that must be created. Also throws without any token, and for a list item with
+/// white space.
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made);
 
@@ -49,7 +50,7 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 /// whole number.
 std::string sequence_label(const std::string& place, const Field& field);
 
-/// One yes-or-no answer of a row, or a label. A label always holds.
+/// One yes-or-no answer of a row, or a label. For a label, `holds` is true.
 struct Answer {
   std::string name;    ///< name, a word
   bool holds = false;  ///< true: yes
@@ -83,7 +84,7 @@ enum class Labels {
   multi_label,  ///< any number of labels per row; each is a yes-or-no answer
   numbers,      ///< numbers as targets
   masked,       ///< no target column: predict hidden tokens from the others
-  next          ///< no target column: predict each token from those before it
+  next          ///< no target column: predict each token from the tokens before it
 };
 /// The names of Labels, the values of task.labels.
 inline constexpr std::array kLabels = {"sequence", "tokens", "multi_label",
@@ -119,10 +120,10 @@ inline constexpr std::int32_t kMaskId = 1;      ///< token id of kMask, for Labe
 /// Message for a file whose fingerprint changed.
 inline constexpr const char* kChanged = ": has changed since this run began";
 
-/// Statistics of the training rows that encode all rows, as stored in a checkpoint.
+/// Statistics of the training rows, used to encode all rows. Checkpoints store them.
 struct VocabularyAndScales {
   std::uint64_t fingerprint = 0;              ///< hash of the training file
-  std::size_t max_length = 0;                 ///< most tokens in a row
+  std::size_t max_length = 0;                 ///< largest number of tokens in a row
   std::vector<std::string> tokens = {};       ///< tokens by id; the first is kUnknown
   std::vector<std::string> classes = {};      ///< class names by id
   std::size_t features = 0;                   ///< size of a vector, for vector inputs
@@ -176,15 +177,15 @@ class RowCoder {
 
   /// Returns the sizes of examples. Requires: ready().
   TaskShape shape() const;
-  /// Turns a row into an example; a long one into several, for Labels::next. Requires: ready().
+  /// Turns a row into an example; for Labels::next, a long row into several. Requires: ready().
   /// Throws DataError.
   std::vector<Example> encode(const Table& table, std::size_t row) const;
   /// Parses a line as an input: words, characters or numbers; `<mask>` is a hidden token. For
   /// graphs, append a tab and the edges, or give a JSON object. Requires: ready(). Throws
   /// DataError.
   ///
-  /// For Labels::next, the line is the beginning of a text: its tokens after kEnd, without targets.
-  /// A token that is not in the vocabulary is an error.
+  /// For Labels::next, the line is the beginning of a text. The example is kEnd and the tokens of
+  /// the line, without targets. A token that is not in the vocabulary is an error.
   Example parse(const std::string& line) const;
 
  private:

@@ -260,7 +260,7 @@ class RowTask final : public Task {
   std::uint64_t seed_;
   mutable std::recursive_mutex mutex_;
   mutable std::array<Examples, 3> examples_;
-  // Fingerprints of files read for splits of their own.
+  // Fingerprints of the files of splits with rows of their own.
   mutable std::map<std::string, std::uint64_t> files_;
 };
 

@@ -17,7 +17,7 @@ struct RowSource {
   /// Returns the rows of a split. Called for the training split, and for each other split with rows
   /// of its own.
   std::function<Rows(Split split)> read;
-  /// The files and folders that it reads. Processes that train together share what was read.
+  /// The files and folders that `read` reads. Processes that train together share what was read.
   std::vector<std::string> files = {};
   /// Whether a split has rows of its own. Each other split gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
@@ -29,7 +29,7 @@ struct RowSource {
   std::function<std::vector<Rule>(const Dataset& train, const Dataset& test)> rules = {};
 };
 
-/// Returns the split of a key, by a hash: a tenth of all keys each to test and validation.
+/// Returns the split of a key, by a hash. Test and validation each get a tenth of all keys.
 Split split_of_key(const std::string& key);
 
 /// The option `unknown`: RowOptions::unknown, 0.01 by default; 0 replaces nothing.

@@ -14,8 +14,8 @@ namespace xgrad {
 struct MultiHeadAttentionOptions {
   std::size_t width = 0;                        ///< D
   std::size_t heads = 1;                        ///< H
-  std::size_t head_dim = 0;                     ///< d_h, of queries and keys; 0: D / H
-  std::size_t value_dim = 0;                    ///< d_v, of values; 0: d_h
+  std::size_t head_dim = 0;                     ///< d_h, per head: width of q and k; 0: D / H
+  std::size_t value_dim = 0;                    ///< d_v, per head: width of v; 0: d_h
   std::size_t key_width = 0;                    ///< width of the input to keys; 0: D
   std::size_t value_width = 0;                  ///< width of the input to values; 0: D
   double dropout = 0;                           ///< dropout rate of the weights
@@ -72,27 +72,25 @@ class MultiHeadAttention {
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores; it must
   /// broadcast to (B, H, N, M), with M the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing: it is only passed to observers. If it is null, they get
-  /// masks.key_mask.
+  /// padding, hides nothing: it is only passed to observers; null: observers get masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
   /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) -> (B, N,
   /// D). It ignores causal and exclude_self. It applies only rotary positions, and only with
-  /// cross_positions; the positions of queries and keys are those in their own sequences. With
-  /// causal, exclude_self and positions off, passing x as query, key and value gives the
-  /// self-attention of x.
+  /// cross_positions; each sequence counts its positions from 0. With causal, exclude_self and
+  /// positions off, passing x as query, key and value gives the self-attention of x.
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
 
-  // For decoding. These calls use no dropout and call no observers; their results have the same
-  // bits as those above. Hold a NoGrad, or they record a graph.
+  // For decoding. The calls below use no dropout and call no observers; their results have the same
+  // bits as the calls above. Make a NoGrad first, or they record a graph.
 
-  /// Causal self-attention of the tokens x (B, N, D) that follow those of `cache` -> (B, N, D).
-  /// Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError when
-  /// the cache is not empty and N is not 1.
+  /// Causal self-attention of the tokens x (B, N, D) that follow the tokens of `cache` -> (B, N,
+  /// D). Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError
+  /// when the cache is not empty and N is not 1.
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for cross_decode_step().
   KVCache<T> project_memory(const Variable<T>& memory) const;

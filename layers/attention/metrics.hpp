@@ -1,5 +1,4 @@
-// Measures of attention maps: AttentionMetrics describe heads, HeadDiversity is a loss that makes
-// them differ.
+// AttentionMetrics: describes attention maps. HeadDiversity: a loss that makes heads differ.
 #pragma once
 
 #include <vector>
@@ -20,8 +19,8 @@ namespace xgrad {
 class AttentionMetrics {
  public:
   /// Adds the maps of a batch. p (B, H, N, M): rows of probabilities; `mask` (B, N): 1 = count the
-  /// query; null = count all; `cross`: the keys are those of another sequence. Throws ShapeError
-  /// when shapes do not fit or H changes between calls.
+  /// query; null = count all; `cross`: the keys come from another sequence. Throws ShapeError when
+  /// shapes do not fit or H changes between calls.
   void add(const Tensor<double>& p, const SharedMask& mask, bool cross = false);
 
   /// H; 0 before the first add().
@@ -51,16 +50,15 @@ class AttentionMetrics {
 
 /// The mean of cos^2 over the batch and over all pairs of different heads, shape (). cos is the
 /// cosine between the two heads' maps, read as vectors, so the penalty is 0 for orthogonal maps and
-/// 1 for identical ones. A map of zeros is orthogonal to every map.
+/// 1 for identical maps. A map of zeros is orthogonal to every map.
 ///
-/// maps (B, H, N, M) are attention weights, H >= 2; `mask` (B, N): 1 = count the
-/// query; null = count all. Throws ShapeError when the shapes do not fit. After the penalty
-/// of Lin et al. 2017.
+/// maps (B, H, N, M) are attention weights, H >= 2; `mask` (B, N): 1 = count the query; null =
+/// count all. Throws ShapeError when the shapes do not fit. After the penalty of Lin et al. 2017.
 template <class T>
 Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask = nullptr);
 
-/// Collects the penalty of every attention layer in a forward pass when it is passed as
-/// Context::activations.
+/// Pass a HeadDiversity as Context::activations: it collects the penalties of all attention layers
+/// in a forward pass.
 template <class T>
 class HeadDiversity final : public ActivationTaker<T> {
  public:

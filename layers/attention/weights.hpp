@@ -30,9 +30,9 @@ struct AttentionWeightOptions {
   bool mean = false;       ///< weights divided by the number of keys seen, Wortsman et al. 2023
 };
 
-/// The factor that turns the products of queries and keys into scores: `scale`, by default that of
-/// the Score, divided by the temperature. For Score::cosine it is also divided by d_h, because
-/// queries and keys are normalized to length sqrt(d_h).
+/// The factor that turns the products of queries and keys into scores: `scale` (default: see Score)
+/// divided by the temperature. For Score::cosine it is also divided by d_h, because queries and
+/// keys are normalized to length sqrt(d_h).
 double score_factor(const AttentionWeightOptions& weights, std::optional<double> scale,
                     std::size_t head_dim);
 
@@ -40,7 +40,7 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
-/// Returns x, the tensor called `name`, or another of the same shape to use in its place.
+/// Returns x, the tensor called `name`, or another tensor of the same shape to use in its place.
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 

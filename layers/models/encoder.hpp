@@ -26,7 +26,7 @@ struct EncoderOptions {
   double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
   /// Stochastic depth rate of the sublayers of the last block; block l of L has l/L of this rate.
   double stochastic_depth = 0;
-  /// A decoder: self-attention is causal, and each block attends to a Memory after it.
+  /// A decoder: self-attention is causal, and after it, each block attends to a Memory.
   bool decoder = false;
 };
 
@@ -38,7 +38,7 @@ struct EncoderOptions {
 ///     sandwich:    x + dropout1(norm1_post(f(norm1(x)))), Ding et al. 2021
 ///     none:        x + dropout1(f(x))
 ///
-/// Stochastic depth (Huang et al. 2016) multiplies what is added to x by 0 for some examples, and
+/// Stochastic depth (Huang et al. 2016) multiplies the term added to x by 0 for some examples, and
 /// by 1 / (1 - rate) for the others, as torchvision.ops.stochastic_depth in mode "row".
 template <class T>
 class Residual {
@@ -75,7 +75,7 @@ struct Memory {
 template <class T>
 struct EncoderCache {
   std::vector<KVCache<T>> tokens = {};  ///< keys and values of the tokens so far, for each block
-  std::vector<KVCache<T>> memory = {};  ///< in a decoder: the memory's keys and values, likewise
+  std::vector<KVCache<T>> memory = {};  ///< keys and values of a decoder's memory, for each block
   AttentionMasks masks = {};            ///< masks of the memory
 };
 
@@ -93,7 +93,7 @@ class EncoderBlock {
   /// Makes its parameters below `scope`.
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention. A decoder needs `memory`.
+  /// x (B, N, D) -> (B, N, D); `bias`: see MultiHeadAttention. A decoder needs `memory`.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
   /// The keys and values of a decoder's memory, for decode_step().
@@ -121,14 +121,14 @@ class Encoder {
   /// Makes its parameters below `scope`.
   Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D); the bias and the memory are those of every block.
+  /// x (B, N, D) -> (B, N, D); every block gets the same bias and memory.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
   /// Starts decoding: returns the cache before the first token. In a decoder, it holds the keys and
   /// values of the memory.
   EncoderCache<T> start(const Memory<T>& memory = {}) const;
-  /// Decodes causally: x (B, N, D) -> (B, N, D), where x are the tokens after those of `cache`.
-  /// Appends their keys and values to `cache`, as MultiHeadAttention::decode_step() does.
+  /// Decodes causally: x (B, N, D) -> (B, N, D), where x are the tokens that follow the tokens of
+  /// `cache`. Appends their keys and values to `cache`, as MultiHeadAttention::decode_step() does.
   Variable<T> decode_step(Variable<T> x, EncoderCache<T>& cache) const;
 
  private:

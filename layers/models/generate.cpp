@@ -57,7 +57,7 @@ class WithoutCache final : public Decoding<T> {
   ModelInput<T> input_;  // points to the members that follow
   Ids ids_;
   Tensor<T> features_;
-  Ids outputs_;  // the model predicts the last class from those before it and ignores its value
+  Ids outputs_;  // the last column has no meaning: the model predicts its classes
 };
 
 // Adds a class and its row of logits.

@@ -8,25 +8,25 @@
 
 namespace xgrad {
 
-/// Sequences that grow by one class at a time, one in each row of a batch. Computes no gradients,
-/// and no dropout.
+/// Sequences that grow by one class at a time; each row of a batch is a sequence. Computes no
+/// gradients, and no dropout.
 template <class T>
 class Decoding {
  public:
   virtual ~Decoding() = default;
-  /// The logits (B, classes) of the class that follows in each row.
+  /// The logits (B, classes) of the next class of each row.
   const Tensor<T>& logits() const { return logits_; }
   /// The number B of rows.
   std::size_t rows() const { return logits_.shape()[0]; }
-  /// Appends a class to each row and computes the logits() of the next one. Throws ShapeError when
-  /// the rows become longer than the model can read.
+  /// Appends a class to each row and computes the logits() of the next class. Throws ShapeError
+  /// when the rows become longer than the model can read.
   virtual void append(const std::vector<std::int32_t>& classes) = 0;
   /// Row b becomes the old row rows[b]. `rows` may repeat or omit rows. The new B is the size of
   /// `rows`, at least 1.
   virtual void select(const std::vector<std::size_t>& rows) = 0;
 
  protected:
-  /// Sets logits() to those of the last token of each row of `logits` (B, N, classes).
+  /// Sets logits() to the logits of each row's last token; `logits` (B, N, classes).
   void set_last(const Tensor<T>& logits);
   /// Keeps these rows of logits().
   void select_logits(const std::vector<std::size_t>& rows);
@@ -48,15 +48,15 @@ SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows
 /// An output that a model has chosen class by class.
 template <class T>
 struct Generated {
-  std::vector<std::int32_t> classes = {};  ///< the last one ends the output, unless it was cut
+  std::vector<std::int32_t> classes = {};  ///< the last one is `end`, unless the output was cut
   /// log P(classes | input) in nats: the sum over all classes, including the end class.
   double log_probability = 0;
-  Tensor<T> logits = {};  ///< (classes.size(), classes of the task), from which each was chosen
+  Tensor<T> logits = {};  ///< (classes.size(), classes of the task): what each was chosen from
 };
 
 /// Decodes greedily and returns one output for each row. Class i is the one with the largest logit
 /// given classes 0 ... i-1; ties go to the smallest class. An output ends with the class `end`,
-/// which it includes, or after `longest` classes, at least 1.
+/// which is part of it, or after `longest` classes. `longest` is at least 1.
 ///
 /// Teacher forcing and greedy decoding read the same classes up to the first error. So an output is
 /// generated without error exactly when every class is correct under teacher forcing. The exact

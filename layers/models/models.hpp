@@ -47,19 +47,19 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 
 /// Sizes and settings of an EncoderDecoderModel.
 struct EncoderDecoderOptions {
-  InputOptions input = {};      ///< input; `features` is ignored: it is the encoder's width
+  InputOptions input = {};      ///< input; the encoder's width replaces `features`
   EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
   std::size_t classes = 0;      ///< output classes; the last one ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
 };
 
 /// A sequence-to-sequence model that decides the length of its output: it predicts each class from
-/// the encoded input and the output before it (Vaswani et al. 2017). Logits (B, M, classes) for
+/// the encoded input and the classes before it (Vaswani et al. 2017). Logits (B, M, classes) for
 /// outputs of length M.
 ///
 /// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id
-/// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
-/// encoder, output_embedding, decoder and head.
+/// `classes`. In training, ModelInput::outputs are the targets (teacher forcing). Parameters under
+/// embedding, encoder, output_embedding, decoder and head.
 template <class T>
 class EncoderDecoderModel final : public SequenceModel<T> {
  public:
@@ -82,7 +82,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
 
 /// Sizes and settings of a WindowMlp.
 struct WindowMlpOptions {
-  InputOptions input = {};                   ///< input, whose `features` is D
+  InputOptions input = {};                   ///< input; its `features` is D
   std::size_t window = 1;                    ///< tokens read together, odd; 1: each token alone
   std::size_t layers = 1;                    ///< hidden layers
   std::size_t hidden = 0;                    ///< F, width of a hidden layer
@@ -93,8 +93,9 @@ struct WindowMlpOptions {
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
-/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with a window of 2 w + 1 tokens,
-/// where x is 0 outside the sequence and at padding. The head turns h, or pooled h, into logits.
+/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation f and a window
+/// of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or pooled h,
+/// into logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>

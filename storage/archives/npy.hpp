@@ -1,4 +1,4 @@
-// NumPy's .npy: one array after a header with its type and shape; and .npz, a zip archive of them.
+// NumPy's .npy (one array after a header with its type and shape) and .npz (a zip of .npy files).
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace xgrad {
 template <class T>
 std::string to_npy(const Tensor<T>& tensor);
 
-/// Parses a npy file of any version that NumPy writes: little-endian or one-byte numbers, booleans,
-/// and texts, row-major or column-major. Throws FormatError on anything else, including objects
-/// that would need unpickling, and data whose size does not fit the shape.
+/// Parses an .npy file of any version that NumPy writes: little-endian or one-byte numbers,
+/// booleans, and texts, row-major or column-major. Throws FormatError on anything else, including
+/// objects that would need unpickling, and data whose size does not fit the shape.
 Array read_npy(std::string_view bytes);
 
 /// Serializes weights as an archive with one .npy per tensor, under its name; weights.text becomes
@@ -30,7 +30,7 @@ std::string to_npz(const WeightFile& weights);
 /// damaged, not an array of float32 or float64, or not finite.
 WeightFile from_npz(std::string_view bytes);
 
-/// A npy file of any size, read in parts.
+/// An .npy file of any size, read in parts.
 class NpyFile {
  public:
   /// Opens a file and reads its header. Throws FormatError as read_npy() does, and IoError.

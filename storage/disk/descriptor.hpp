@@ -29,7 +29,7 @@ auto uninterrupted(Call call) {
   return result;
 }
 
-/// Throws IoError with `path` unless the mode is that of a regular file.
+/// Throws IoError with `path` unless the mode says that the file is regular.
 inline void check_regular(mode_t mode, const std::string& path) {
   check<IoError>(!S_ISDIR(mode), path, ": is a directory, not a file");
   check<IoError>(!S_ISLNK(mode), path, ": is a symbolic link, not a regular file");

@@ -53,7 +53,7 @@ std::string Folder::present_path() const {
   const auto link = fs::path("/proc/self/fd") / std::to_string(int(descriptor_));
   if (fs::equivalent(path_, link, failed)) return path_;
   const fs::path there = fs::read_symlink(link, failed);
-  return !failed && fs::exists(there, failed) ? there.string() : path_;  // if it was removed
+  return !failed && fs::exists(there, failed) ? there.string() : path_;  // path_ if it was removed
 }
 
 bool Folder::holds(const std::string& name) const {

@@ -11,9 +11,9 @@ namespace xgrad {
 
 class InputFile;
 
-/// A directory held open. Its files stay the same if it is renamed or another one takes its path.
-/// Opens regular files only: it does not follow symbolic links, and refuses FIFOs and devices
-/// without opening them.
+/// A directory held open: still the same directory after it is renamed, or when another one takes
+/// its path. Opens regular files only: it does not follow symbolic links, and refuses FIFOs and
+/// devices without opening them.
 class Folder {
  public:
   /// Opens a directory, following symbolic links in `path`. Implicit, so that functions that take a

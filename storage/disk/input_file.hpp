@@ -14,7 +14,7 @@
 
 namespace xgrad {
 
-/// An open regular file. Its size is the one at opening.
+/// An open regular file. size() is its size when it was opened.
 class InputFile {
  public:
   /// Opens a file; never blocks on a FIFO. Throws IoError with path and reason.
@@ -31,8 +31,8 @@ class InputFile {
   /// Whether somebody has written to the file since it was opened. Throws IoError.
   bool has_changed() const;
 
-  /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when they do
-  /// not fit into memory or the file became shorter. Requires: from + size <= size().
+  /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when the
+  /// bytes do not fit into memory or the file became shorter. Requires: from + size <= size().
   std::string read(std::uint64_t from, std::size_t size) const;
   /// read() into memory of the caller.
   void read(std::uint64_t from, std::size_t size, char* bytes) const;

@@ -104,7 +104,7 @@ rlim_t at_most(int what, rlim_t wanted) {
   return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
 }
 
-/// Sets a limit, and a hard one that is `more` above it.
+/// Sets a soft limit, and a hard limit that is `more` above it.
 bool limit(int what, rlim_t wanted, rlim_t more = 0) {
   rlimit limits{};
   if (::getrlimit(what, &limits) != 0) return false;
@@ -190,7 +190,7 @@ std::string why(int status, const rusage& used, const IsolatedLimits& limits) {
     return malicious("made a system call that reading does not need");
   }
   // If this process's own limit leaves no extra second, the kernel sends SIGKILL instead of
-  // SIGXCPU. It counts whole ticks, so on a busy machine `used` is well below the limit.
+  // SIGXCPU. The kernel counts whole ticks, so on a busy machine `used` is well below the limit.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
   const bool abrupt = at_most(RLIMIT_CPU, limits.seconds + 1) == seconds;
   const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * time.tv_usec; };

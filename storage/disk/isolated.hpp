@@ -11,7 +11,7 @@ namespace xgrad {
 
 /// Limits of isolated work. Lower limits of this process take precedence.
 struct IsolatedLimits {
-  std::size_t memory = 0;  ///< bytes of memory beyond those that the process has
+  std::size_t memory = 0;  ///< bytes of memory on top of what the process has
   std::size_t result = 0;  ///< bytes of the result
   unsigned seconds = 60;   ///< seconds of CPU time, and of wall-clock time
 };
@@ -24,7 +24,7 @@ constexpr unsigned seconds_for(std::size_t bytes) {
 /// The result of isolated work.
 struct Isolated {
   bool done = false;  ///< whether the work returned
-  std::string text;   ///< what it returned, or why it failed
+  std::string text;   ///< the result of the work, or why it failed
 };
 
 /// Runs `work` in a child process with a copy of this process's memory, one pipe and no other open
@@ -61,8 +61,8 @@ void set_isolating_program(const std::string& path);
 /// The argument that tells the program to do named work.
 inline constexpr const char* kIsolatedWork = "--isolated-work";
 
-/// Call this in the program. It confines the process, does the named work, whose bytes are the
-/// standard input, writes the answer to standard output and ends the process. `arguments` are those
+/// Call this in the program. It confines the process, does the named work on the bytes of standard
+/// input, writes the answer to standard output and ends the process. `arguments` are the arguments
 /// after kIsolatedWork. Requires: no other thread is working.
 [[noreturn]] void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 

@@ -50,7 +50,7 @@ void sweep_temporaries(const Folder& folder, const std::string& target) try {
 }
 
 /// Locks a temporary file, if its file system has locks, so that no other process sweeps it.
-/// Returns false if one of them was faster.
+/// Returns false if another process was faster.
 bool lock(const Descriptor& file) try { return file.lock(""); } catch (const IoError&) {
   return true;
 }
@@ -110,7 +110,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
   std::string own = temporary;  // to be removed on failure
   try {
-    // Before it was locked, another process that publishes this file may have swept it.
+    // Another process that publishes this file may have swept the temporary before the lock.
     const bool swept = !lock(file) || !folder.holds(temporary);
     if (swept) return publish(folder, name, bytes, over);
     const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // keeps the lock until the rename
@@ -184,7 +184,7 @@ std::vector<std::string> sweep_temporaries(const Folder& folder) {
   std::vector<std::string> left;
   for (const std::string& name : folder.names()) {
     if (target_of(name).empty()) continue;
-    // A process that publishes here at the same time may remove its own first.
+    // A process that publishes here at the same time may remove its own temporary first.
     if (folder.remove(name)) left.push_back(folder.path_of(name));
   }
   return left;

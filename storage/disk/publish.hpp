@@ -19,8 +19,8 @@ namespace xgrad {
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 /// The folder of a file's path ("." if the path names none), and the name of the file in it.
 std::pair<std::string, std::string> folder_and_name(const std::string& path);
-/// publish() for the file at `path`. Also removes temporary files that were left when another
-/// process was killed while it wrote this file.
+/// publish() for the file at `path`. Also removes temporary files of other processes that were
+/// killed while they wrote this file.
 void publish_file(const std::string& path, std::string_view bytes);
 /// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
 /// (even a dangling symbolic link), or if its folder does not exist or is not writable.

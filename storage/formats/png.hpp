@@ -1,4 +1,4 @@
-// Pictures as PNG, by libpng, and bytes as the text that a page can hold.
+// Encodes pictures as PNG, by libpng, and bytes as Base64.
 #pragma once
 
 #include <cstdint>

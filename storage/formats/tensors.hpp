@@ -26,7 +26,7 @@ using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
 inline const Shape& shape_of(const AnyTensor& tensor) {
   return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
 }
-/// The bytes of its elements.
+/// The bytes of the elements of a tensor.
 inline std::string_view bytes_of(const AnyTensor& tensor) {
   return std::visit(
       [](const auto& t) {
@@ -49,7 +49,7 @@ std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1)
   for (const std::size_t n : extents) fits = !__builtin_mul_overflow(each, n, &each) && fits;
   return fits ? std::optional(each) : std::nullopt;
 }
-/// A value in the state of a run that is not a tensor.
+/// A part of the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;
 
 /// A tensor and its name.
@@ -89,7 +89,7 @@ NamedTensor to_tensor(const std::string& name, const Array& array);
 /// Serializes an array, so that an isolated process can return it.
 std::string pack(const Array& array);
 /// Restores the array from pack(). Throws FormatError unless pack() could have made the bytes,
-/// because a malicious file may control the process that answered.
+/// because a malicious file may control the process that sends them.
 Array unpack(std::string_view bytes);
 
 }  // namespace xgrad

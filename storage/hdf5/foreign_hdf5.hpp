@@ -1,4 +1,4 @@
-// Reads HDF5 files of other programs, by libhdf5. Malicious files can crash it: call
+// Reads HDF5 files of other programs, by libhdf5. Malicious files can crash libhdf5: call
 // parse_hdf5_dataset() and list_hdf5_datasets() only inside run_isolated(), as Hdf5File does.
 #pragma once
 
@@ -34,8 +34,7 @@ struct Hdf5Dataset {
   std::size_t chunk = 1;                  ///< rows of a chunk, which libhdf5 reads as a whole
 };
 
-/// An HDF5 file of any size. Parts of it are read, each by parse_hdf5_dataset() in a confined
-/// process (isolated.hpp).
+/// An HDF5 file of any size, read in parts, each by parse_hdf5_dataset() in a confined process.
 class Hdf5File {
  public:
   /// Opens a file. Throws FormatError as hdf5_size() does, and IoError.
@@ -43,7 +42,7 @@ class Hdf5File {
 
   /// The file.
   const InputFile& file() const { return file_; }
-  /// hdf5_size() of it.
+  /// hdf5_size() of the file.
   std::size_t size() const { return mapping_.bytes().size(); }
   /// Describes a dataset. Throws FormatError that names it.
   Hdf5Dataset describe(const std::string& dataset) const;

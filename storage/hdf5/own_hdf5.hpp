@@ -80,15 +80,15 @@ using Hdf5Objects = std::map<std::string, std::optional<OwnHdf5Dataset>>;
 /// file; a type that Hdf5Writer does not write; or anything malformed.
 Hdf5Objects read_hdf5(std::string_view image);
 
-/// Builds an HDF5 file. The same content has the same bytes. Every method throws Error when libhdf5
-/// fails.
+/// Builds an HDF5 file. The same content gives the same bytes. Every method throws Error when
+/// libhdf5 fails.
 class Hdf5Writer {
  public:
   /// `bytes` estimates the size of the file, to allocate memory once.
   explicit Hdf5Writer(std::size_t bytes);
   Hdf5Writer(const Hdf5Writer&) = delete;
 
-  /// Each adds an object, and the groups of its path. Requires: the path of a dataset is new.
+  /// Each method adds an object and the groups of its path. Requires: a dataset's path is new.
   void group(const std::string& path);
   void tensor(const std::string& path, const AnyTensor& tensor);
   void number(const std::string& path, std::uint64_t value);
@@ -99,7 +99,7 @@ class Hdf5Writer {
   void names(const std::string& group, const std::string& attribute,
              const std::vector<std::string>& names);
 
-  /// The bytes of the file, to which nothing can be added afterwards.
+  /// Returns the bytes of the file. Nothing can be added afterwards.
   std::string take_image();
 
  private:

@@ -29,8 +29,8 @@ struct AmxConfig {
   std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   std::uint8_t rows[16];
 
-  /// Registers 0 and 1 hold the sums of rows 0 to 15, registers 2 and 3 those of rows 16 to 31. 4
-  /// and 5 hold rows of A, 6 and 7 columns of B.
+  /// Registers 0 and 1 hold the sums of rows 0 to 15, registers 2 and 3 those of rows 16 to 31.
+  /// Registers 4 and 5 hold rows of A, and 6 and 7 hold columns of B.
   AmxConfig(std::uint8_t upper, std::uint8_t lower)
       : rows{upper, upper, lower, lower, upper, lower, 16, 16} {}
 };

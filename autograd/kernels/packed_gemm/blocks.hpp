@@ -174,7 +174,7 @@ class BlockedProduct {
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B in place
-  static constexpr std::size_t kInPlaceRows = 96;  // with fewer rows of A, packing B takes longer
+  static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it saves
 
   // Whether the K elements of each step lie in A as they do in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
@@ -210,7 +210,7 @@ class BlockedProduct {
     return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
   }
 
-  /// Cuts a block's columns into panels of equal width, at most that of a tile, and calls
+  /// Cuts a block's columns into panels of equal width, at most the width of a tile, and calls
   /// body(first vector, number of vectors) for each.
   template <class Body>
   static void for_panels(const BlockOfB& block, const Body& body) {

@@ -6,8 +6,7 @@
 //
 // For each block of k, an element of C gets the sum of a chain of multiply-adds, in the order of k.
 // They are fused if the class has the instruction. The way in which k is cut into blocks depends on
-// k alone. So the bits of C do not depend on how its rows and columns are cut, as they do in a
-// BLAS.
+// k alone. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +46,7 @@ struct Product {
   T* blocks_of_b = nullptr;
 };
 
-/// The elements of T that all blocks of a B with k rows and n columns take, for any class.
+/// How many elements of T the packed blocks of a B with k rows and n columns take, in any class.
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
@@ -58,7 +57,7 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
-/// A class of processors, by the bytes of its vectors.
+/// A class of processors, with the size of its vectors in bytes.
 template <std::size_t bytes>
 struct Vectors {
   static constexpr std::size_t kBytes = bytes;
@@ -71,9 +70,9 @@ struct Avx : Vectors<32> {};
 struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
-/// products of a pair to a float, that of the upper halves first. Packing therefore swaps the two
-/// numbers of each pair. Each addition rounds once, so the bits are those of Avx512, except that
-/// subnormal numbers count as 0.
+/// products of a pair to a float, the product of the upper halves first. Packing therefore swaps
+/// the two numbers of each pair. Each addition rounds once, so the bits are the same as with
+/// Avx512, except that subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
 /// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its

@@ -1,4 +1,4 @@
-// Stems of English words, and an alignment that finds the phones each letter of a word stands for.
+// Stems of English words, and an alignment that finds the phones of each letter of a word.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace xgrad {
 /// consonant single, and removes a final e or y. The stem of abandon, abandons, abandoned,
 /// abandoning and abandonment is "abandon".
 ///
-/// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
-/// separate forms of one. Requires: lower-case letters.
+/// Used to keep the forms of a word in one split. When in doubt, it gives different words the same
+/// stem, rather than forms of one word different stems. Requires: lower-case letters.
 std::string stem(std::string word);
 
 /// A word and its pronunciation. Letters and phones are numbers from 0.
@@ -22,11 +22,11 @@ struct Pronunciation {
   std::vector<std::int32_t> phones;   ///< the pronunciation
 };
 
-/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them:
-/// 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A word's probability is
-/// the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to words with unknown
-/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones per
-/// unit).
+/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them,
+/// with P different phones: 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A
+/// word's probability is the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to
+/// words with unknown alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at
+/// most two phones per unit).
 class Alignment {
  public:
   /// Starts with the same probabilities for every letter: fixed shares for none, one and two

@@ -191,7 +191,7 @@ extern const std::vector<TaskEntry> kAutomataTasks = {
           task.shape.token_names = {"0", "1", "pop", "push0", "push1"};
           task.shape.class_names = {"0", "1", "end"};
           draw_lengths(task, Lengths(options, 2), [](const Rng& rng, std::size_t length) {
-            // Any number of tokens from 1 to length - 1 is the stack.
+            // The stack has any number of tokens from 1 to length - 1.
             const std::size_t size = 1 + (rng / "size").below(length - 1, 0);
             Example example{.ids = random_tokens(rng / "stack", size, 2)};
             for (const std::int32_t action : random_tokens(rng / "actions", length - size, 3)) {

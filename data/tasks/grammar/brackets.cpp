@@ -42,7 +42,7 @@ Tokens may_open(const Rng& rng, std::size_t length) {
   return opens;
 }
 
-// Draws correct brackets, at most `depth` of which are open at once.
+// Draws correct brackets, with at most `depth` open at once.
 Tokens draw_nested(const Rng& rng, const Tokens& opens, std::size_t kinds, std::size_t depth) {
   const Tokens kind = random_tokens(rng / "kind", opens.size(), kinds);
   Tokens ids, waiting;
@@ -93,7 +93,7 @@ Tokens draw_shuffled(const Rng& rng, std::size_t length, std::size_t kinds) {
   return ids;
 }
 
-// Brackets of one kind must match each other, but not nest with those of other kinds.
+// Brackets of one kind must match each other, but may cross brackets of other kinds.
 Tokens status_shuffled(const Tokens& ids) {
   Tokens waiting(kMostKinds), targets;
   std::int32_t sum = 0;

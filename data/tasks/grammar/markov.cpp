@@ -70,7 +70,7 @@ Example draw_hidden(const HiddenMarkov& model, const Rng& rng, std::size_t lengt
 // it is proportional to p(symbol | state) times the fraction of all tokens that the state emits.
 // Position t exists in every sequence of more than t tokens, so its share of all tokens is
 // proportional to P(length > t). Its state is distributed as p_t = p_(t-1) A, with uniform p_0.
-// Assumes that a split is representative of all sequences, as it is unless it is small.
+// Assumes that a split is representative of all sequences, which holds unless the split is small.
 std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& lengths) {
   const std::size_t k = model.chain.states;
   std::vector<double> shares(k), p(k, 1.0 / double(k)), posterior(model.symbols * k);

@@ -62,7 +62,7 @@ std::vector<Command> all_commands() {
   return commands;
 }
 
-// The actions of a command, which slots may follow. Throws DataError.
+// The actions of a command. Slots may follow the command. Throws DataError.
 const Tokens& actions_of(Tokens ids) {
   static const std::map<Tokens, Tokens> actions = [] {
     std::map<Tokens, Tokens> all;

@@ -18,7 +18,7 @@ struct Word {
   std::string feminine;  // for nouns: empty, or "f" if the noun is feminine
 };
 
-// All words; their places are the ids of the English ones.
+// All words. The index of a word is the id of its English form.
 const std::vector<Word>& lexicon() {
   static const std::vector<Word> all = [] {
     std::vector<Word> list;

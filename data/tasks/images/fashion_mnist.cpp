@@ -141,7 +141,7 @@ class FashionMnist final : public Task {
   }
 
  private:
-  // Describes the images to other processes, so that they can use them: four lines, and their
+  // Describes the images to other processes, so that they can use them: four lines, then the
   // fingerprints.
   std::string share() const {
     std::string text;

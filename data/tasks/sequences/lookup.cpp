@@ -25,7 +25,7 @@ Example draw_set(const Rng& rng, std::size_t length, std::size_t symbols) {
   return {.ids = std::move(ids)};
 }
 
-// Ids below `noise` are numbers; the one after it is a slot.
+// Ids below `noise` are numbers; noise + 1 is a slot.
 Tokens numbers_in(Tokens ids, std::int32_t noise) {
   std::erase_if(ids, [noise](std::int32_t id) { return id >= noise; });
   return ids;
@@ -91,7 +91,7 @@ Example draw_pairs(const Rng& rng, const Sizes& sizes) {
 
 extern const std::vector<TaskEntry> kLookupTasks = {
     // The FIRST language of Chiang and Cholak (2022): easy at the lengths seen in training, hard at
-    // greater ones.
+    // greater lengths.
     synthetic_task(
         {.name = "first",
          .summary = "Output the first token of the sequence.",

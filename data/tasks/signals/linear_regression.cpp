@@ -16,7 +16,7 @@ struct Sizes {
 };
 
 // Draws x_1, y_1, x_2, y_2, ... x_n. A token of x has 0 in place of y. A token of y has 0 in all
-// other places. The targets are the values y at their vectors x; no token contains the last one.
+// other places. The target at each token of x is its y. No token contains the last y.
 Example draw_prompt(const Rng& rng, const Sizes& sizes) {
   const std::size_t d = sizes.dimension, n = sizes.pairs;
   const auto w = (rng / "w").normals(d), x = (rng / "x").normals(n * d),
