@@ -16,7 +16,7 @@ class Block {
         up_(scope / "up", width, 4 * width),
         down_(scope / "down", 4 * width, width) {}
 
-  // x (B, N, D) -> (B, N, D). Tokens exchange information, then each is changed by itself.
+  // x (B, N, D) -> (B, N, D). Attention mixes the tokens, then the MLP changes each token alone.
   Variable<float> operator()(const Variable<float>& x) const {
     const auto z = x + out_(self_attention(qkv_(norm1_(x)), {.heads = 4}));
     return z + down_(gelu(up_(norm2_(z))));

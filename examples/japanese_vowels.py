@@ -1,10 +1,10 @@
-"""Who says the vowels? The data set Japanese Vowels, as sktime ships it, for xgrad.
+"""Who says the vowels? Trains xgrad on the data set Japanese Vowels, which sktime contains.
 
     pip install --no-deps sktime
     python3 japanese_vowels.py           # trains from arrays
     python3 japanese_vowels.py --write   # writes the files that japanese_vowels.toml reads
 
-A folder with the two .ts files may follow, instead of sktime's own.
+To read the two .ts files from another folder than sktime's, add its path.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def folder_of_sktime():
-    """Finds the files of sktime without importing it, since that needs other packages."""
+    """Finds the files of sktime without importing it, since an import needs other packages."""
     found = importlib.util.find_spec("sktime")
     if found is None:
         sys.exit("sktime is not installed: pip install --no-deps sktime")
@@ -27,7 +27,7 @@ def folder_of_sktime():
 
 
 def read(path):
-    """The utterances of a .ts file, each an array (frames, channels), and their speakers.
+    """Returns the utterances of a .ts file, each an array (frames, channels), and their speakers.
 
     A line is an utterance: the numbers of each channel, then the speaker, with colons between them.
     """
@@ -50,7 +50,7 @@ def train(splits):
     import xgrad  # here, because --write does not need it
 
     config = tomllib.loads((HERE / "japanese_vowels.toml").read_text())
-    config["task"] = {"max_length": config["task"]["max_length"]}  # the arrays take the place of the rest
+    config["task"] = {"max_length": config["task"]["max_length"]}  # the arrays replace the other keys
     run = xgrad.train(config, {"run.dir": "runs/japanese_vowels"}, data=splits)
     print(f"accuracy {run.metrics['test']['accuracy'][-1]:.3f} on the test utterances")
     return run

@@ -1,4 +1,4 @@
-// Your own task, for every command:
+// Your own task, which every command can use:
 //
 //     own_task train own_task.toml
 //     echo "1 0 1 1" | own_task predict runs/own_task
@@ -11,7 +11,7 @@ using namespace xgrad;
 
 namespace {
 
-// Whether a sequence of bits has more ones than zeros. Its own key sets the probability of a 1.
+// Whether a sequence of bits has more ones than zeros. The key `bias` sets the probability of a 1.
 TaskEntry more_ones() {
   const OptionSpec bias{"bias", 0.5, "Probability that a bit is 1.", 0, 1};
   const auto describe = [](const Options& options, Synthetic& task) {

@@ -10,7 +10,7 @@ int main() {
   const Variable<double> tokens(tensor<double>({{1, 1}, {1, 0}}));  // (N, D): a token in each row
   const Variable<double> others(tensor<double>({{1, 0}, {1, 1}}));  // the output that we want
 
-  // The matrices that make a query and a key of each token. The value of a token is the token.
+  // These matrices compute a query and a key from each token. Each token is its own value.
   const Variable<double> w_q(tensor<double>({{1, 1}, {0, 1}}), /*requires_grad=*/true);
   const Variable<double> w_k(tensor<double>({{0, 1}, {1, -1}}), /*requires_grad=*/true);
 

@@ -1,7 +1,7 @@
 """Builds build/site: build.py BUILD, the folder of a build with the command and the stubs of the Python module.
 
 Each page keeps its path in the repository, so that links between pages stay valid. reference.py adds the reference of commands and keys,
-Doxygen that of the headers, and `xgrad explain` the gallery. MkDocs (mkdocs.yml) builds the site from all pages.
+Doxygen adds the reference of the headers, and `xgrad explain` the gallery. MkDocs (mkdocs.yml) builds the site from all pages.
 """
 
 import json
@@ -74,7 +74,7 @@ def notebook(cells):
 
 
 def doxygen():
-    """Runs Doxygen in the colours of the site: light ones, which the style sheet expects. Before 1.9.5, Doxygen has no others."""
+    """Runs Doxygen in the colours of the site: light ones, which the style sheet expects. Doxygen before 1.9.5 has only light ones."""
     version = [int(part) for part in re.findall(r"\d+", run("doxygen", "--version", stdout=subprocess.PIPE, text=True).stdout)[:3]]
     settings = f"""
         OUTPUT_DIRECTORY = {PAGES}
@@ -89,7 +89,7 @@ def doxygen():
 
 
 def trained(xgrad, name, words):
-    """Returns a run of the config: the user's own in runs/, or else one in build/gallery, which is trained if it does not exist."""
+    """Returns a run of the config: the user's own run in runs/, or else a run in build/gallery, which is trained if it does not exist."""
     own, ours = ROOT / "runs" / name, ROOT / "build/gallery" / name
     found = next((one for one in (own, ours) if any(one.glob("checkpoints/step-*.h5"))), None)
     if found:

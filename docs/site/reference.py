@@ -67,7 +67,7 @@ def sections(schema):
 
 
 def keys(xgrad):
-    yield "# Config keys\n\n`xgrad config` prints this list, and `xgrad config KEY` one key. Each task has [keys of its own](tasks.md), too.\n"
+    yield "# Config keys\n\n`xgrad config` prints this list, and `xgrad config KEY` prints one key. Each task has [keys of its own](tasks.md), too.\n"
     for heading, of in sections(json.loads(said(xgrad, "config", "--schema"))):
         yield f"## {plain(heading)}\n"
         yield from table(of if heading != "[task]" else {"name": {"type": "string", "description": of["name"]["description"]}})
@@ -77,7 +77,7 @@ def tasks(xgrad):
     """Takes the description of a task from `xgrad tasks NAME`, and its keys from the schema, which has their bounds."""
     schema = json.loads(said(xgrad, "config", "--schema"))["properties"]["task"]
     own = {case["if"]["properties"]["name"]["const"]: case["then"]["properties"] for case in schema["allOf"]}
-    yield "# Tasks\n\n`xgrad tasks` lists all tasks, and `xgrad tasks NAME --baselines` prints the same text as this page about one.\n"
+    yield "# Tasks\n\n`xgrad tasks` lists all tasks, and `xgrad tasks NAME --baselines` prints the text of this page about one task.\n"
     with concurrent.futures.ThreadPoolExecutor() as pool:
         texts = dict(zip(own, pool.map(lambda name: said(xgrad, "tasks", name, "--baselines"), own)))
     for name, text in texts.items():
