@@ -1,4 +1,4 @@
-// Everything that a program which builds and trains a model needs: autograd, layers, optimizers.
+// The public headers for a program that builds and trains a model: autograd, layers, optimizers.
 #pragma once
 
 #include <xgrad/autograd/nested_list.hpp>
@@ -11,5 +11,5 @@
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/version.hpp>
 
-/// All that is public.
+/// The namespace of everything public.
 namespace xgrad {}

@@ -1,4 +1,4 @@
-// Everything that a program which builds, trains and saves a model needs.
+// The public headers for a program that builds, trains and saves a model.
 #pragma once
 
 #include <xgrad/data/loader.hpp>

@@ -5,10 +5,10 @@
 
 namespace xgrad {
 
-/// While an Autocast lives, ops of this thread that multiply matrices of float round both operands
-/// to bfloat16 and add in float. An op remembers this for its backward, which may run on any
-/// thread. Everything else stays in float; ops on double do not change. The ops are linear,
-/// linear_gelu, matmul, attention and self_attention; attention_scores() and
+/// While an Autocast lives, this thread computes matrix products of float in mixed precision: it
+/// rounds both operands to bfloat16 and adds in float. The backward of an op does the same as its
+/// forward, on any thread. Everything else stays in float; ops on double do not change. The ops are
+/// linear, linear_gelu, matmul, attention and self_attention; attention_scores() and
 /// attention_probabilities() round as attention does.
 class Autocast : detail::Scoped<bool> {
  public:
@@ -16,7 +16,7 @@ class Autocast : detail::Scoped<bool> {
   explicit Autocast(bool on = true);
 };
 
-/// Whether products of float of this thread are in bfloat16.
+/// Whether this thread computes products of float matrices in bfloat16.
 bool autocast_enabled();
 
 }  // namespace xgrad

@@ -36,7 +36,7 @@ struct DataError : Error {
   using Error::Error;
 };
 
-/// A checkpoint is damaged, of another program, or does not fit the model.
+/// A checkpoint is damaged, was not written by xgrad, or does not fit the model.
 struct CheckpointError : Error {
   using Error::Error;
 };

@@ -17,7 +17,7 @@
 
 namespace xgrad {
 
-/// The result of a forward.
+/// The result of Op::forward().
 template <class T>
 using Value = std::shared_ptr<Versioned<T>>;
 /// An input or a result that an op keeps for backward; null for an optional input left out.
@@ -81,8 +81,8 @@ class Inputs {
   std::vector<Unchanged<T>>* saved_;
 };
 
-/// The gradients of the inputs, to which backward() adds. Drops those that are not wanted, and sums
-/// over axes that were broadcast.
+/// Collects the gradients of an op's inputs: backward() adds terms to them. Ignores terms of
+/// gradients that are not wanted, and sums over axes that were broadcast.
 template <class T>
 class Grads {
  public:
@@ -96,9 +96,9 @@ class Grads {
   /// Adds d. Its shape is that of input i, or one that input i was broadcast to.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
-  /// gradient has arrived. Pass every element once to one of these functions: they tell whether to
-  /// write or to add.
+  /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until the
+  /// first gradient arrives. So backward() must cover every element exactly once: by a gemm() with
+  /// data() and beta(), by add(), or by sums().
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -186,7 +186,7 @@ struct Node {
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether any arrived
-  std::atomic<std::uint32_t> thread = 0;        ///< that is adding to the leaf; 0: none
+  std::atomic<std::uint32_t> thread = 0;        ///< the one adding to the leaf; 0: none
   const char* lost = nullptr;                   ///< why its graph is gone; null: it is there
 };
 

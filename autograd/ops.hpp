@@ -33,8 +33,9 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 /// infinite or NaN too.
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-/// a^b; NaN where a < 0 and b is not an integer. The derivative by a is 0 where b = 0, and infinite
-/// at a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+/// a^b; NaN where a < 0 and b is not an integer. The derivative with respect to a is 0 where b = 0,
+/// and infinite at a = 0 where 0 < b < 1. With respect to b it is 0 at a = 0 where b >= 0, and NaN
+/// where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
@@ -48,9 +49,9 @@ Variable<T> where(const Mask& condition, const Variable<T>& x, const Variable<T>
 
 /// where(condition, x, y): x where the condition is not 0, else y; all three broadcast. An element
 /// that is not taken gets the gradient 0. But if the op that computed the element has an infinite
-/// derivative, as log() has at 0, its backward makes 0 * inf = NaN of it. To avoid that, clamp()
-/// the input of that op. `where` is an object, not a function, so that the compiler does not
-/// consider xtensor's function of the same name.
+/// derivative, as log() has at 0, the backward of this op computes 0 * inf = NaN. To avoid that,
+/// clamp() the input of this op. `where` is an object, not a function, so that the compiler does
+/// not consider xtensor's function of the same name.
 inline constexpr auto where = []<class T>(const Mask& condition, const Variable<T>& x,
                                           const Variable<T>& y) {
   return detail::where(condition, x, y);
@@ -91,7 +92,7 @@ enum class Gelu { exact, tanh };
 template <class T>
 Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
 
-// Shape. Here and below, an axis that is negative counts from the end: -1 is the last one.
+// Shape. Here and below, a negative axis counts from the end: -1 is the last one.
 
 /// The elements of x, in row-major order, in another shape of the same size.
 template <class T>
@@ -105,7 +106,7 @@ Variable<T> slice(const Variable<T>& x, std::ptrdiff_t axis, std::size_t begin, 
 /// Element `index` along an axis, which is removed; -1 is the last element.
 template <class T>
 Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::ptrdiff_t index);
-/// Joins tensors along an axis; all other axes must be equal.
+/// Joins tensors along an axis; the sizes of all other axes must be equal.
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);
 
@@ -226,9 +227,9 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 
 // Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
 // on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of the feature axis. The
-// ops compute blocks of queries, and backward computes the scores again, so memory is linear in N
-// unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and the
-// gradient 0.
+// ops process the queries in blocks, and backward computes the scores again, so memory is linear in
+// N unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and
+// the gradient 0.
 
 /// The keys of a batch that its queries may attend to.
 struct AttentionMasks {
@@ -300,7 +301,7 @@ struct LossOptions {
   /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
   std::optional<double> normalizer = std::nullopt;
 };
-/// mean (x - y)^2. In this and the next losses, x and y have one shape, and the loss is 0 when
+/// mean (x - y)^2. In this and the next losses, x and y have the same shape, and the loss is 0 when
 /// nothing counts.
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});

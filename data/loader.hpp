@@ -12,13 +12,13 @@ namespace xgrad {
 /// The position of a loader. The next batch depends only on this and the seed.
 struct LoaderState {
   std::uint64_t epoch = 0;     ///< current epoch, from 0
-  std::uint64_t position = 0;  ///< examples of this epoch already returned or passed over
+  std::uint64_t position = 0;  ///< examples of this epoch already returned or skipped
   std::uint64_t batches = 0;   ///< with a curriculum: batches already returned
   /// Compares all members.
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-/// A growing limit on the length of examples: longer ones are passed over.
+/// A growing limit on the length of examples: longer examples are skipped.
 ///
 /// For batch b, counted from 0, with t = b - b mod group, so that all batches of a step have the
 /// same limit:
@@ -38,10 +38,10 @@ struct LoaderOptions {
   std::uint64_t seed = 1;  ///< seed of the shuffling
   /// Whether each epoch has a random order of its own; else examples are in order of index.
   bool shuffle = false;
-  /// With `shuffle`: sorts each run of `bucket` batches by length, which saves padding, then
-  /// shuffles the batches. 1 does not sort.
+  /// With `shuffle`: sorts each group of `bucket` consecutive batches by length, which saves
+  /// padding, then shuffles the batches. 1 does not sort.
   std::size_t bucket = 1;
-  Curriculum curriculum = {};  ///< passes over long examples at first
+  Curriculum curriculum = {};  ///< skips long examples at first
 };
 
 /// Returns every example once per epoch, in batches. An epoch ends with a smaller batch if the

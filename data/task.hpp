@@ -68,7 +68,7 @@ struct TaskShape {
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
   bool graph = false;        ///< whether examples have edges
-  bool causal = false;  ///< whether tokens contain targets of earlier ones; not for language models
+  bool causal = false;       ///< whether tokens contain the targets of earlier tokens
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.

@@ -18,8 +18,8 @@ inline std::uint32_t thread_number() {
   return number;
 }
 
-/// Marks leaves as those of this thread, until its destruction. A backward() that runs inside of
-/// another one, on the same thread, may use leaves of the outer one.
+/// Claims leaves for this thread, until its destruction. A backward() that runs inside another one,
+/// on the same thread, may use the leaves that the outer backward() claimed.
 template <class T>
 class ClaimedLeaves {
  public:
@@ -30,7 +30,7 @@ class ClaimedLeaves {
   ClaimedLeaves(const ClaimedLeaves&) = delete;
   ClaimedLeaves& operator=(const ClaimedLeaves&) = delete;
 
-  /// Claims a leaf, unless this thread has it. Throws GradientError when another thread has it.
+  /// Claims a leaf, unless this thread owns it. Throws GradientError when another thread owns it.
   void add(const std::shared_ptr<Node<T>>& leaf) {
     std::uint32_t owner = leaf->thread.load(std::memory_order_relaxed);
     if (owner == thread_number()) return;

@@ -36,11 +36,11 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
   /// 8192, until the derivative is within `goal` of `expected`, or its estimated error is within
-  /// `goal`. At each step it extrapolates from `levels` differences, then from one and from two
-  /// more if there are as many. More levels allow longer steps. They matter if f curves on a short
-  /// scale: fewer levels would need steps so short that rounding errors dominate. Returns the
-  /// estimate nearest to `expected`. Its error is the effect of rounding f by up to four units in
-  /// the last place. Restores the values moved.
+  /// `goal`. At each step it extrapolates from `levels` differences and then, once there are
+  /// enough, from levels + 1 and levels + 2. More levels allow longer steps. They matter if f
+  /// curves on a short scale: fewer levels would need steps so short that rounding errors dominate.
+  /// Returns the estimate nearest to `expected`. Its error is the effect of rounding f by up to
+  /// four units in the last place. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;

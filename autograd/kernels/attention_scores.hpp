@@ -12,9 +12,9 @@
 
 namespace xgrad::detail {
 
-/// Most keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores would lie whole
-/// pages apart, so that their first cache lines would compete for the same few cache sets, and
-/// products would be slow.
+/// The maximum number of keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores
+/// would lie whole pages apart, so that their first cache lines would compete for the same few
+/// cache sets, and products would be slow.
 inline constexpr std::size_t kPieceKeys = 240;
 
 constexpr std::size_t pieces_of(std::size_t keys) {
@@ -49,8 +49,8 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   });
 }
 
-/// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
-/// factor ds - mean. Returns the sum of p times the new ds.
+/// Replaces scores s by probabilities p. Replaces ds, the gradients of the probabilities after
+/// dropout, by factor * ds - mean. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
@@ -61,9 +61,9 @@ T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const F
   });
 }
 
-/// Continues after subtract_mean(), whose sum is `error`: 0 but for the rounding error of the mean.
-/// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
-/// after dropout.
+/// Continues after subtract_mean(). Its result is `error`: 0 except for the rounding error of the
+/// mean. Replaces the differences ds by gradients of the scores, and the probabilities s by
+/// probabilities after dropout.
 template <class T, class Factor>
 void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
 #pragma omp simd
@@ -92,7 +92,7 @@ template <class T, class E>
   return sum_terms<T>(n, [=](std::size_t i) { return T(x[i]) * T(y[i]); });
 }
 
-/// Writes zeros to rows [begin, end) of a gradient that starts from nothing (beta 0).
+/// Writes zeros to rows [begin, end) of a gradient, unless backward adds to it (beta 1).
 template <class T>
 void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::size_t begin,
                std::size_t end) {

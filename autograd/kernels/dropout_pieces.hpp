@@ -23,8 +23,7 @@ auto with_factors(const T* factors, const F& f) {
 }
 
 /// Calls body(offset, factors, n) in parallel for pieces of whole rows that cover a tensor of this
-/// shape. The factors are null if p is 0. They are not stored: backward computes the same ones as
-/// forward again.
+/// shape. The factors are null if p is 0. Factors are not stored: backward computes them again.
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {

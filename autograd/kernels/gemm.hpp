@@ -19,14 +19,14 @@ class Elements {
 
   /// Whether there are elements.
   explicit operator bool() const { return first_ != nullptr; }
-  /// Whether they are of Bf16.
+  /// Whether the elements have type Bf16.
   bool is_bf16() const { return is_bf16_; }
-  /// The first one. Requires: they have the type E.
+  /// The first element. Requires: the elements have type E.
   template <class E>
   const E* of() const {
     return static_cast<const E*>(first_);
   }
-  /// Those from element n on.
+  /// The elements from n on.
   Elements operator+(std::size_t n) const {
     Elements later = *this;
     const std::size_t bytes = n * (is_bf16_ ? sizeof(Bf16) : sizeof(T));
@@ -60,8 +60,8 @@ struct MatrixView {
 /// is m x n with rows `ldc` elements apart. With beta = 0, C is not read. Requires: C overlaps
 /// neither A nor B, and A and B have elements of one type.
 ///
-/// A product of two Bf16 is exact in float; the sums are rounded to float as they are for A and B
-/// of float.
+/// With Bf16, each product of two elements is exact in float. The sums are rounded to float, as
+/// with A and B of float.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc);
@@ -72,9 +72,9 @@ template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc);
 
-/// The right factor B of many products, copied once into the order in which they read it. Without
-/// it, every product copies B again, which takes nearly as long as the product itself if A has few
-/// rows. T is float or double.
+/// The right factor B of many products, copied once into the order in which the kernels read it.
+/// Without this copy, every product copies B again, which takes nearly as long as the product
+/// itself if A has few rows. T is float or double.
 template <class T>
 class PackedMatrix {
  public:

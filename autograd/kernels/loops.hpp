@@ -98,7 +98,7 @@ T exp_sum(const T* x, std::size_t n, T shift) {
   return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
 }
 
-/// A contiguous tensor as three axes: those before one axis, that axis, and those after it.
+/// A contiguous tensor as three axes: all before `axis` (outer), `axis` (extent), the rest (inner).
 struct AxisView {
   std::size_t axis = 0;  // counted from 0
   std::size_t outer = 1;
@@ -106,7 +106,7 @@ struct AxisView {
   std::size_t inner = 1;
 };
 
-/// The index of an axis that counts from the end if it is negative. Throws ShapeError when the axis
+/// The index of an axis; a negative `axis` counts from the end. Throws ShapeError when the axis
 /// does not exist.
 inline std::size_t axis_of(const char* op, const Shape& shape, std::ptrdiff_t axis) {
   const std::size_t index = std::size_t(axis < 0 ? axis + std::ptrdiff_t(shape.size()) : axis);
@@ -132,8 +132,8 @@ inline Shape without_axis(const Shape& shape, std::size_t axis) {
 
 using Strides = std::vector<std::size_t>;
 
-/// The strides that read a tensor of `shape` as the shape `to` that it broadcasts to; 0 for an
-/// extent of 1.
+/// The strides that read a tensor of `shape` as if it were broadcast to the shape `to`; 0 for an
+/// axis of size 1.
 inline Strides broadcast_strides(const Shape& shape, const Shape& to) {
   Strides strides(to.size(), 0);
   std::size_t stride = 1;

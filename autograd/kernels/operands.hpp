@@ -15,8 +15,8 @@ namespace xgrad::detail {
 /// x with each element rounded to bfloat16, in parallel.
 Tensor<Bf16> rounded(const Tensor<float>& x);
 
-/// Whether products of ops on T that this thread runs now read operands of Bf16. An op keeps the
-/// answer for its backward.
+/// Whether an op on T that this thread runs now multiplies in Bf16. The op keeps the answer for its
+/// backward.
 template <class T>
 bool products_in_bf16() {
   return std::is_same_v<T, float> && autocast_enabled();
@@ -31,7 +31,7 @@ class Operand {
   Operand(Saved<T> x) : exact_(std::move(x)) {}
   /// Keeps a rounded copy. Requires: T is float.
   Operand(Saved<Bf16> x) : rounded_(std::move(x)) {}
-  /// x itself, which must outlive this, or its rounded copy.
+  /// Refers to x, which must outlive this, or, with `bf16`, keeps a rounded copy of x.
   Operand(const Tensor<T>& x, bool bf16) {
     if constexpr (std::is_same_v<T, float>) {
       if (bf16) rounded_ = std::make_shared<const Tensor<Bf16>>(rounded(x));
@@ -58,8 +58,8 @@ class Operand {
   Saved<Bf16> rounded_;
 };
 
-/// Input i, rounded. Ops of a thread that read the same result of a recorded op share the copy
-/// while one of them keeps it.
+/// Input i, rounded. If this thread has rounded the same input before, and an op still keeps the
+/// copy, returns this copy. Only results of recorded ops are shared in this way.
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
 
 /// Input i of an op as an operand of forward(). With `keep`, the operand can be kept for backward.

@@ -14,8 +14,8 @@ namespace xgrad {
 /// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
 using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 
-/// Measures a rule: the fraction of right targets, and of examples with all targets right. Targets
-/// without a label do not count.
+/// Measures a rule: the fraction of targets that it predicts correctly, and of examples with all
+/// targets correct. Targets without a label do not count.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
 
 /// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
@@ -32,9 +32,8 @@ inline constexpr std::size_t kBaselineRadius = 2;
 struct Baseline {
   std::optional<double> majority = {};   ///< the most frequent class or answer overall
   std::optional<double> own_token = {};  ///< the most frequent class of the token
-  /// The most frequent class of the token with its neighbours on each side. Their number, up to
-  /// kBaselineRadius, is the best on the validation split. Unseen windows fall back to smaller
-  /// ones.
+  /// The most frequent class of the token with its neighbours on each side. The validation split
+  /// chooses how many, up to kBaselineRadius. Unseen windows fall back to smaller ones.
   std::optional<double> window = {};
 };
 

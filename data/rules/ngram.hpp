@@ -15,18 +15,18 @@ namespace xgrad {
 
 /// Limits at which counting n-grams stops.
 struct GramLimits {
-  /// Most occurrences of n-grams that are counted. An occurrence counts once for each answer of its
-  /// example.
+  /// Maximum number of occurrences of n-grams to count. An occurrence counts once for each answer
+  /// of its example.
   std::size_t counted = std::size_t(1) << 24;
-  /// Most distinct n-grams, and most distinct pairs of an n-gram and a class or token. At the
-  /// default limit both together take about 200 MB.
+  /// Maximum number of distinct n-grams, and of distinct pairs of an n-gram and a class or token.
+  /// At the default limit both together take about 200 MB.
   std::size_t different = std::size_t(1) << 22;
 };
 
 /// Numbers n-grams, and counts how often each occurs with a class or with the token after it.
 class GramCounts {
  public:
-  /// How often an n-gram was counted with `with`.
+  /// How often an n-gram occurred with a class or token.
   struct Count {
     std::uint32_t with = 0;   ///< a class or token
     std::uint32_t count = 0;  ///< occurrences
@@ -51,7 +51,7 @@ class GramCounts {
 
   /// Whether limits allow another count of known n-grams.
   bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
-  /// Whether they also allow another n-gram.
+  /// Whether they also allow a new n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
   /// Counts an n-gram with a class or token.
   void count(std::uint32_t gram, std::uint32_t with) {
@@ -118,8 +118,8 @@ class NGram {
   /// The number of training examples whose n-grams were all counted.
   std::size_t rows() const { return rows_; }
 
-  /// Calls see(n, P) for n = 1 ... longest, where P[w] is the probability that w follows the token
-  /// at `place` by n-grams of 1 to n tokens.
+  /// Calls see(n, P) for n = 1 ... longest. P[w] is the probability, by n-grams of 1 to n tokens,
+  /// that w follows the token at `place`.
   template <class See>
   void for_each_order(const Example& example, std::size_t place, const See& see) const {
     std::vector<double> p(classes_, 1 / double(classes_));
@@ -166,8 +166,8 @@ Rule ngram_rule(const Task& task, std::size_t longest,
 class NaiveBayes {
  public:
   /// Counts the n-grams of 1 to `longest` tokens in the training examples, taken in random order,
-  /// until a limit is reached, and calls `tell` for each. Requires: token inputs, and a class or
-  /// binary answers for each sequence.
+  /// until a limit is reached, and calls `tell` for each example. Requires: token inputs, and a
+  /// class or binary answers for each sequence.
   NaiveBayes(
       const Dataset& train, const TaskShape& shape, std::size_t longest, GramLimits limits = {},
       const std::function<void()>& tell = [] {});

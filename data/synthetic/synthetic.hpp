@@ -1,5 +1,5 @@
 // Synthetic tasks: tasks whose examples are generated. A few functions describe such a task. Also
-// draws the inputs that most of them use: random tokens, all equally likely, and random edges
+// functions that draw inputs of many tasks: random tokens, all equally likely, and random edges
 // between them.
 #pragma once
 
@@ -73,8 +73,7 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 /// Completes the entry of a task. Example i of a split is a function of (seed, split, i): inputs
 /// are drawn until one belongs to the split. So no input occurs in two splits. Adds the options
 /// `examples`, `validation` and `test`. A task that already has an option `examples` must set
-/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if it
-/// is 0.
+/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training; 0 means all.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.

@@ -49,7 +49,7 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 /// whole number.
 std::string sequence_label(const std::string& place, const Field& field);
 
-/// One yes-or-no answer of a row, or a label. A label always holds.
+/// One yes-or-no answer of a row, or a label, for which `holds` is always true.
 struct Answer {
   std::string name;    ///< name, a word
   bool holds = false;  ///< true: yes
@@ -119,7 +119,7 @@ inline constexpr std::int32_t kMaskId = 1;      ///< token id of kMask, for Labe
 /// Message for a file whose fingerprint changed.
 inline constexpr const char* kChanged = ": has changed since this run began";
 
-/// Statistics of the training rows that encode all rows, as stored in a checkpoint.
+/// Statistics of the training rows, with which all rows are encoded. Checkpoints store them.
 struct VocabularyAndScales {
   std::uint64_t fingerprint = 0;              ///< hash of the training file
   std::size_t max_length = 0;                 ///< most tokens in a row

@@ -28,7 +28,7 @@ struct FieldNumbers {
 /// The value in one row and column: text, a list of words, or numbers.
 using Field = std::variant<std::string, std::vector<std::string>, FieldNumbers>;
 
-/// Most bytes of a text field.
+/// Maximum size of a text field in bytes.
 inline constexpr std::size_t kMostText = std::size_t(1) << 20;
 
 /// Rows of a file, all or a block, with the requested columns.
@@ -85,9 +85,9 @@ bool is_text(std::string_view text);
 /// Throws DataError, starting with `place`, unless is_text().
 void check_text(const std::string& place, std::string_view text);
 
-/// Reads values with a header once, in blocks. With commas, RFC 4180: quoted fields may hold
-/// commas, line ends and doubled quotes. With tabs, quotes have no meaning, and fields have no
-/// tabs.
+/// Reads comma- or tab-separated values with a header once, in blocks. With commas, RFC 4180:
+/// quoted fields may hold commas, line ends and doubled quotes. With tabs, quotes have no meaning,
+/// and fields have no tabs.
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit);
 

@@ -61,9 +61,9 @@ void set_isolating_program(const std::string& path);
 /// The argument that tells the program to do named work.
 inline constexpr const char* kIsolatedWork = "--isolated-work";
 
-/// Call this in the program. It confines the process, does the named work, whose bytes are the
-/// standard input, writes the answer to standard output and ends the process. `arguments` are those
-/// after kIsolatedWork. Requires: no other thread is working.
+/// Call this in the program. It confines the process, does the named work on the bytes of standard
+/// input, writes the answer to standard output and ends the process. `arguments` are those after
+/// kIsolatedWork. Requires: no other thread is working.
 [[noreturn]] void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 
 }  // namespace xgrad

@@ -35,13 +35,13 @@ class TemporaryFolder {
   pid_t owner_;
 };
 
-/// Bytes that are written once and then read in any order. A few stay in memory. More are written
-/// to a temporary file, which is then mapped, so that the system can take the memory back. The file
-/// has no name and vanishes with the last process that uses it, however that process ends. It lies
-/// in the folder that the environment variable TMPDIR names, or else in /var/tmp.
+/// Bytes that are written once and then read in any order. Up to kMostInMemory bytes stay in
+/// memory. More are written to a temporary file, which is then mapped, so that the system can take
+/// the memory back. The file has no name and vanishes with the last process that uses it, however
+/// that process ends. It lies in the directory TMPDIR, by default in /var/tmp.
 class Scratch {
  public:
-  /// Most bytes that stay in memory.
+  /// Maximum number of bytes that stay in memory.
   static constexpr std::size_t kMostInMemory = std::size_t(4) << 20;
 
   Scratch() = default;

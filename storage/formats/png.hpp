@@ -1,4 +1,4 @@
-// Pictures as PNG, by libpng, and bytes as the text that a page can hold.
+// Pictures as PNG, by libpng, and bytes as Base64, for HTML pages.
 #pragma once
 
 #include <cstdint>

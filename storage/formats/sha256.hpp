@@ -31,7 +31,7 @@ class Sha256Stream {
   std::shared_ptr<evp_md_ctx_st> state_;
 };
 
-/// The SHA-256 of bytes, or of the first bytes of a file: of what Sha256Stream::add() takes.
+/// The SHA-256 of bytes, or of the start of a file. Takes the arguments of Sha256Stream::add().
 template <class... What>
 Sha256 sha256(const What&... what) {
   Sha256Stream stream;

@@ -30,8 +30,8 @@ struct ModelCheck {
 /// Probes each tensor at 32 random entries (at all entries if it has fewer), and along a random
 /// direction through all its entries. Finite differences are computed in long double, with a
 /// tolerance of 1e-11 of the tensor's largest gradient. If the matrix products of all probes need
-/// more than 2e10 operations, which would take more than about 15 s, they are computed in double,
-/// with a tolerance of 1e-8.
+/// more than 2e10 operations (about 15 s), the differences are computed in double, with a tolerance
+/// of 1e-8.
 ///
 /// With `places`, probes each tensor only at the place that `places` gives for its name, written as
 /// in a row of a report. Throws ConfigError, DataError, IoError.

@@ -13,7 +13,7 @@ namespace xgrad {
 /// abandoning and abandonment is "abandon".
 ///
 /// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
-/// separate forms of one. Requires: lower-case letters.
+/// separate two forms of one word. Requires: lower-case letters.
 std::string stem(std::string word);
 
 /// A word and its pronunciation. Letters and phones are numbers from 0.
