@@ -12,9 +12,9 @@ namespace xgrad::detail {
 namespace {
 
 constexpr std::size_t kBlockElements = 65536;  // scores in a block: they fit the L2 cache
-constexpr std::size_t kMinRows = 96;  // least rows in a block: products of fewer rows are slow
+constexpr std::size_t kMinRows = 96;          // minimum rows of a block: products of fewer are slow
 constexpr std::size_t kChunkElements = 4096;  // dropout factors in a chunk: they fit the L1 cache
-constexpr std::size_t kTaskWork = 1 << 18;    // least multiplications worth a parallel task
+constexpr std::size_t kTaskWork = 1 << 18;    // minimum multiplications of a parallel task
 
 template <class T>
 class Kernel {

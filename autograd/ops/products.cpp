@@ -275,7 +275,7 @@ void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<T>
                   const Matrices<T>& b, T beta, T* c) {
   const std::size_t count = a.offsets.size();
   if (count == 1) return parallel_gemm(m, n, k, T(1), a[0], b[0], beta, c, n);
-  constexpr std::size_t kWork = 1 << 18;  // least multiplications worth a task
+  constexpr std::size_t kWork = 1 << 18;  // minimum multiplications of a task
   const std::size_t grain = std::max<std::size_t>(1, kWork / std::max<std::size_t>(1, m * n * k));
   parallel_for(count, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)

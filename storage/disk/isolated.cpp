@@ -104,7 +104,7 @@ rlim_t at_most(int what, rlim_t wanted) {
   return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
 }
 
-/// Sets a limit, and a hard one that is `more` above it.
+/// Sets a soft limit, and a hard limit that is `more` above it.
 bool limit(int what, rlim_t wanted, rlim_t more = 0) {
   rlimit limits{};
   if (::getrlimit(what, &limits) != 0) return false;

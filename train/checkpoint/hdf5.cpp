@@ -22,7 +22,7 @@ constexpr const char* kConfig = "/trainer/config";
 constexpr const char* kState = "/trainer/state";
 const std::string kStates = "/trainer/state/";  // before the name of an entry
 constexpr std::size_t kNameLimit = 1000;
-// Bounds the memory of the module, the header and the names of a tensor while they are written.
+// Upper bound of the memory of a tensor's module, header and names while they are written.
 constexpr std::size_t kTensorBytes = 4096;
 
 using Names = std::vector<std::string>;

@@ -24,7 +24,7 @@ using Tensors = std::vector<NamedTensor>;
 struct Library {
   std::string name, model;
   KnownModel known;   // settings that the library's model supports
-  const char* words;  // pairs, applied in order: part of a name here, then there
+  const char* words;  // pairs, applied in order: part of xgrad's name, its replacement
   std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
   // For models of tokens: separate query, key and value, and an embedding table for one token type.

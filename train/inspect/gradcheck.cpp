@@ -268,7 +268,7 @@ std::string sentence(const Certificate& certificate) {
 
 std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run) {
   const ModelCheck& before = certificate.check;
-  // Certificates of older versions may have only the first, or absolute paths in the second.
+  // Older versions wrote only `config`, or computed `checked` with absolute paths.
   const bool same = certificate.config == digest_of(config) ||
                     certificate.checked == digest_of_checked(config, run);
   check<CheckpointError>(same, "checked the gradients of another config");
