@@ -1,4 +1,4 @@
-"""How well a trained model does linear regression in context (Garg et al. 2022), by the number of pairs that a prompt shows.
+"""Measures how well a trained model does linear regression in context (Garg et al. 2022), by the number of pairs in a prompt.
 
     xgrad train configs/linear_regression.toml
     python3 examples/in_context.py runs/linear_regression
@@ -25,7 +25,7 @@ def guess_of_model(model, x, y):
 
 
 def guess_of_ridge(x, y, penalty):
-    """Each y from the pairs before it; least squares of minimal norm without a penalty."""
+    """Guesses each y from the pairs before it, by ridge regression; without a penalty, by least squares of minimal norm."""
     guesses = np.zeros_like(y)
     for i in range(1, y.shape[1]):
         known, seen = x[:, :i], y[:, :i, None]
@@ -37,7 +37,7 @@ def guess_of_ridge(x, y, penalty):
 
 
 def curve(model):
-    """Rows of the mean squared errors: pairs shown, model, least squares, ridge regression with the best penalty."""
+    """Rows of mean squared errors: number of pairs, model, least squares, ridge regression with the best penalty."""
     task = model.config["task"]
     x, y = draw(task["dimension"], task["pairs"], task["noise"])
     guesses = guess_of_model(model, x, y), guess_of_ridge(x, y, 0), guess_of_ridge(x, y, task["noise"] ** 2)
