@@ -232,8 +232,8 @@ constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a se
   check<CheckpointError>(size >= kSealSize, "too short for a checkpoint: ", size,
                          " bytes, and a seal alone has ", kSealSize);
   detail::fail<CheckpointError>(
-      "not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes one of a "
-      "config and weights of another program");
+      "not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes one from "
+      "a config and the weights of another program");
 }
 
 /// Checks the seal by the first and last kSealSize bytes of a file, or by all if it has fewer.
