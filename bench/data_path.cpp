@@ -17,8 +17,9 @@ namespace {
 using namespace xgrad;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRounds = 9, kFewest = 16;  // kFewest: steps of a round, more than are made ahead
-constexpr double kSeconds = 0.15;         // about the time of a round
+// A round has at least kFewest steps, more than the number of batches that are made ahead.
+constexpr int kRounds = 9, kFewest = 16;
+constexpr double kSeconds = 0.15;  // about the time of a round
 
 double seconds(Trainer<float>& trainer, int steps) {
   const Clock::time_point start = Clock::now();
@@ -26,8 +27,8 @@ double seconds(Trainer<float>& trainer, int steps) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The same with batches drawn before. A first step, which is not timed, gives the thread that
-/// makes batches ahead time to finish.
+/// The same with batches drawn before. A first step, which is not timed, gives the loader's thread
+/// time to finish.
 double seconds_without_data(Trainer<float>& trainer, int steps) {
   double sum = 0;
   for (int i = 0; i < steps; ++i) {

@@ -17,7 +17,7 @@ static std::string place_of(const std::vector<std::string>& files) {
   std::string place;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), place);
   if (place.empty() || files.empty()) return "";
-  std::vector<std::string> paths = {"/proc/self/ns/pid"};  // equal: one PID namespace
+  std::vector<std::string> paths = {"/proc/self/ns/pid"};  // names the PID namespace
   paths.insert(paths.end(), files.begin(), files.end());
   for (const std::string& path : paths) {
     struct stat status;

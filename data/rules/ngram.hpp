@@ -51,7 +51,7 @@ class GramCounts {
 
   /// Whether limits allow another count of known n-grams.
   bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
-  /// Whether they also allow a new n-gram.
+  /// Whether limits also allow a new n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
   /// Counts an n-gram with a class or token.
   void count(std::uint32_t gram, std::uint32_t with) {

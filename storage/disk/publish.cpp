@@ -50,7 +50,7 @@ void sweep_temporaries(const Folder& folder, const std::string& target) try {
 }
 
 /// Locks a temporary file, if its file system has locks, so that no other process sweeps it.
-/// Returns false if one of them was faster.
+/// Returns false if another process has locked it.
 bool lock(const Descriptor& file) try { return file.lock(""); } catch (const IoError&) {
   return true;
 }

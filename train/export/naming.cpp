@@ -60,7 +60,7 @@ Tensors with_qkv_bias(const Tensors& tensors) {
 }
 
 // Splits packed projections. Appends the class token to the word embeddings. BERT's pooler, which
-// lies between it and the head, gets identity weights.
+// lies between the class token and the head, gets identity weights.
 Tensors as_bert(const Tensors& tensors) {
   Tensors result;
   const auto add = [&](const std::string& name, const AnyTensor& tensor, const auto& make) {

@@ -85,8 +85,8 @@ std::string digest_of(const Config& config) {
   return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
 }
 
-// The digest of a config without keys that do not change the checked gradients, because a resumed
-// run may change these keys: optimizer, schedule, claims, length, saves and the place of the run.
+// The digest of the keys of a config that change the checked gradients. Leaves out optimizer,
+// schedule, claims, length, saves and the place of the run, because a resumed run may change these.
 std::string digest_of_checked(Config config, const std::string& run) {
   config.optim = {};
   config.schedule = {};

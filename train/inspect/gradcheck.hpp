@@ -40,8 +40,8 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
   std::string config;  ///< SHA-256 of the config without execution keys
-  /// SHA-256 of the config also without optimizer, schedule, claims, length and saves, and with
-  /// own_data() in place of paths, so that the run may move.
+  /// SHA-256 of the config without execution keys, optimizer, schedule, claims, length and saves;
+  /// own_data() replaces paths, so that the run may move.
   std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
