@@ -1,4 +1,4 @@
-"""Fails when a test was skipped, disabled or not run: skipped.py RESULTS (JUnit XML, as ctest writes it)."""
+"""Fails if a test was skipped, disabled or not run: skipped.py RESULTS (JUnit XML, as ctest writes it)."""
 
 import sys
 import xml.etree.ElementTree

@@ -33,8 +33,9 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 /// infinite or NaN too.
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-/// a^b; NaN where a < 0 and b is not an integer. The derivative by a is 0 where b = 0, and infinite
-/// at a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+/// a^b; NaN where a < 0 and b is not an integer. The derivative with respect to a is 0 where b = 0,
+/// and infinite at a = 0 where 0 < b < 1. With respect to b it is 0 at a = 0 where b >= 0, and NaN
+/// where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
@@ -226,9 +227,9 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 
 // Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
 // on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of the feature axis. The
-// ops compute blocks of queries, and backward computes the scores again, so memory is linear in N
-// unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and the
-// gradient 0.
+// ops process the queries in blocks, and backward computes the scores again, so memory is linear in
+// N unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and
+// the gradient 0.
 
 /// The keys of a batch that its queries may attend to.
 struct AttentionMasks {

@@ -1,4 +1,4 @@
-"""Seconds from the start of a process until a model that it trains is right on 99 of 100 tokens of unseen inputs."""
+"""Measures the seconds from the start of a process until the model that it trains has an accuracy of 0.99 on the validation split."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from side import cores
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EVERY, GOAL = 10, 0.99
-# "step  train loss  valid loss  valid accuracy ± standard error  ...", a row for each evaluation of both programs.
+# Both programs print a row for each evaluation: "step  train loss  valid loss  valid accuracy ± standard error  ...".
 ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+([\d.]+) ± ")
 
 
 def until_learned(command, threads):
-    """(seconds, steps) until a row of the program reaches the goal; then it is stopped."""
+    """Runs a program until a row reaches the goal, then stops it. Returns (seconds, steps)."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                env=dict(os.environ, OMP_NUM_THREADS=str(threads)),
@@ -35,7 +35,7 @@ def until_learned(command, threads):
 
 
 def measure(python, xgrad, threads, seeds):
-    """Both programs in turn, with each of the seeds."""
+    """Runs both programs in turn with each seed."""
     config = os.path.join(ROOT, "configs", "reverse.toml")
     script = os.path.join(ROOT, "bench", "reverse_torch.py")
     found = {"xgrad": [], "torch": []}

@@ -1,4 +1,4 @@
-"""A workload as a config: sequences to be reversed, which have as many classes as words."""
+"""Writes a workload as a config. The task is to reverse a sequence, so the number of classes is the size of the vocabulary."""
 
 
 def text(w, steps, examples):

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Training steps and forward passes of xgrad and its peers: same model, weights, batch and cores, in turn, in one run.
+"""Compares training steps and forward passes of xgrad and its peers, with the same model, weights, batch and cores, in turn.
 
     ninja -C build/release train_step xgrad_tool
-    bench/compare.py                        everything; 40 minutes, the first time longer: torch.compile has a cache
-    bench/compare.py --publish "AMD Zen 4"  ... and into the tables and the picture of docs/performance.md, beside those of other machines
+    bench/compare.py                        everything; 40 minutes, longer the first time, because torch.compile has no cache yet
+    bench/compare.py --publish "AMD Zen 4"  everything, and adds this machine to the tables and the picture of docs/performance.md
     bench/compare.py tiny small --threads 1 --only training
-    bench/compare.py --class avx2           training steps on a faster processor, all sides held to AVX2, xgrad of the preset avx2
+    bench/compare.py --class avx2           training steps with AVX2 only, on a faster processor; xgrad is built by the preset avx2
 
-An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
-the warm-up (five where a step takes more than a second); shown are the median of the rounds' ratios and its quartiles. Before anything is
-timed, both sides must agree: in loss and gradients, or in logits. The peers are installed into build/bench-venv; one that fails is
-shown as failed, the goals it might have kept from being reached are not judged, and the exit status is 1. The machine has to be
-idle: threads that wait for each other while other programs run take hundreds of times as long.
+On a shared machine, absolute times mean little, but ratios of times measured in turn (A B C A B C ...) are meaningful. After a warm-up,
+there are at least nine rounds, or five if a step takes more than a second. The tables show the median of the rounds' ratios, and the
+quartiles. Before the timing, all sides must agree in loss and gradients, or in logits. The peers are installed into build/bench-venv. A
+peer that fails is shown as failed, goals that depend on it are not judged, and the exit status is 1. The machine must be idle: if other
+programs run, threads that wait for each other take hundreds of times as long.
 """
 import functools
 import json
@@ -55,7 +55,7 @@ def started(name, command, workload, threads):
 
 
 def started_peers(a, commands, workload, threads):
-    """Of the peers with these commands: a file of bench/peers and its options."""
+    """Functions that start the peers. A command is a file of bench/peers with its options."""
     return {name: started(name, [a.python, str(ROOT / "bench" / "peers" / file), *options], workload, threads)
             for name, (file, *options) in commands.items()}
 
@@ -68,7 +68,7 @@ def training(a, name, threads):
 
 
 def bf16(a, name, threads):
-    """Of each of the chosen peers of PyTorch, both forms: a user picks the faster one."""
+    """Measures PyTorch in bfloat16 and in float32, because a user picks the faster of the two."""
     w = workloads.WORKLOADS[name]
     peers = started_peers(a, {peer: command for peer, command in BF16_PEERS.items() if peer.removesuffix(" bf16") in a.peers}, w, threads)
     found = measure.compare("step", started("xgrad", [a.train_step, "--bf16"], w, threads), peers, BF16_TOLERANCE,
@@ -88,7 +88,7 @@ def inference(a, name, batch, threads):
 
 
 def everything(a):
-    """All that is wanted, one result after the other."""
+    """Yields all chosen results, one after the other."""
     for threads in a.threads:
         if len(cores(threads)) < threads:
             log(f"only {len(cores(threads))} cores: {threads} threads are left out")
@@ -112,7 +112,7 @@ def everything(a):
 
 
 def versions(python):
-    """Of the peers that are installed."""
+    """The versions of the installed peers."""
     listed = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True).stdout
     return [line.replace("==", " ") for line in listed.splitlines() if line.split("==")[0] in ("torch", "jax", "onnxruntime")]
 
@@ -121,13 +121,13 @@ def parsed():
     parser = classes.parser(__doc__)
     parser.add_argument("workloads", nargs="*", help=f"of {', '.join(workloads.WORKLOADS)}; default: all")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--only", nargs="+", choices=KINDS, help="default: all; training where --class is given")
+    parser.add_argument("--only", nargs="+", choices=KINDS, help="default: all; with --class, training")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--quick", action="store_true", help="micro and tiny on one thread, without torch.compile: a minute")
-    parser.add_argument("--python", help="a Python that has the peers")
+    parser.add_argument("--quick", action="store_true", help="only micro and tiny on one thread, without torch.compile; takes a minute")
+    parser.add_argument("--python", help="a Python with the peers; default: installs them")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "compare.json", help="results as JSON")
-    parser.add_argument("--add", action="store_true", help="to the results that are in that file already, or in their place")
-    parser.add_argument("--publish", metavar="MACHINE", help="renews docs/performance.md with the results of this machine, by that name")
+    parser.add_argument("--add", action="store_true", help="adds to the results in that file, or replaces them")
+    parser.add_argument("--publish", metavar="MACHINE", help="renews docs/performance.md with the results of this machine, under this name")
     a = classes.parsed(parser)
     a.only = a.only or (("training",) if a.held else KINDS)
     if a.held and "inference" in a.only:
@@ -146,13 +146,13 @@ def parsed():
 
 
 def place(result):
-    """Of a result in its table; no two have the same."""
+    """The place of a result in its table; no two results have the same place."""
     name = result.get("workload")
     return result["threads"], list(workloads.WORKLOADS).index(name) if name else 0, result.get("batch", 0)
 
 
 def begun(before, measured_on):
-    """What results are added to: none, or those of before, of the same machine and peers."""
+    """The results to which new ones are added: none, or earlier ones of the same machine and versions."""
     if before is None:
         return {kind: [] for kind in KINDS} | measured_on
     both = machine.joined(before["machine"], measured_on["machine"])

@@ -1,6 +1,6 @@
-// What a step waits for its batch: steps of the configs named with batches from their data, beside
-// steps with the same batches drawn before, in turn, on one thread and on all; and what one thread
-// takes to draw a batch. A line of JSON for each config.
+// Measures how long training steps wait for their batches. For each config given, times steps with
+// batches from its data, in turn with steps with batches drawn before, on one thread and on all;
+// and how long one thread takes to draw a batch. Prints a line of JSON for each config.
 //
 //   build/release/bench/data_path configs/neighbours.toml configs/reverse.toml
 #include <algorithm>
@@ -17,8 +17,9 @@ namespace {
 using namespace xgrad;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRounds = 9, kFewest = 16;  // rounds; steps of one: more than are made ahead
-constexpr double kSeconds = 0.15;         // of a round, each side
+// A round has at least kFewest steps, more than the number of batches that are made ahead.
+constexpr int kRounds = 9, kFewest = 16;
+constexpr double kSeconds = 0.15;  // about the time of a round
 
 double seconds(Trainer<float>& trainer, int steps) {
   const Clock::time_point start = Clock::now();
@@ -26,8 +27,8 @@ double seconds(Trainer<float>& trainer, int steps) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The same with batches that are there already. The thread that makes batches ahead works while
-/// nobody looks: in a step before.
+/// The same with batches drawn before. A first step, which is not timed, gives the loader's thread
+/// time to finish.
 double seconds_without_data(Trainer<float>& trainer, int steps) {
   double sum = 0;
   for (int i = 0; i < steps; ++i) {
@@ -38,7 +39,7 @@ double seconds_without_data(Trainer<float>& trainer, int steps) {
   return sum;
 }
 
-/// Milliseconds of a thread for a batch, the least of some rounds.
+/// Milliseconds in which one thread draws the batches of a step; the minimum of several rounds.
 double draw(const Config& config) {
   const SerialScope alone;
   const std::unique_ptr<Task> task = make_task(config);
@@ -63,7 +64,7 @@ void compare(const Config& config, int count) {
   Trainer<float> drawing(config), waiting(config);
   seconds(drawing, 5), seconds_without_data(waiting, 5);  // warm
   const int steps = std::max(kFewest, int(kSeconds * 5 / seconds(drawing, 5)));
-  seconds_without_data(waiting, 5);  // both have come to the same batch
+  seconds_without_data(waiting, 5);  // now both are at the same batch
   std::vector<double> ratios;
   double shortest = 1e9;
   for (int i = 0; i < kRounds; ++i) {
@@ -94,7 +95,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     try {
       measure(argv[i], cores);
-    } catch (const std::exception& error) {  // data that are not there
+    } catch (const std::exception& error) {  // for example, missing data
       std::fprintf(stderr, "%s: %s\n", argv[i], error.what());
       failed = 1;
     }

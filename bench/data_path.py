@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What training steps wait for their data: bench/data_path on every config, as a table of those that wait too long.
+"""Measures how long training steps wait for their data: runs bench/data_path on every config, and lists those that wait too long.
 
     ninja -C build/release data_path
     bench/data_path.py --write docs/performance.md
@@ -24,7 +24,7 @@ def span(values, unit):
 
 
 def tables(found):
-    """Configs that miss the goal one by one, the others together; found: what bench/data_path says of each."""
+    """A table with a row for each config that misses the goal, and one row for all others. `found` is the output of bench/data_path."""
     rows = []
     for i, threads in enumerate(run["threads"] for run in found[0]["longer"]):
         missed = [f for f in found if f["longer"][i]["median"] > DATA_GOAL]

@@ -1,4 +1,4 @@
-"""A model of a workload's sizes as xgrad exports it: for onnxruntime, and its weights for the other side."""
+"""Exports a model with the sizes of a workload: as ONNX for onnxruntime, and its weights for the other sides."""
 
 import dataclasses
 import os
@@ -14,7 +14,7 @@ def command(*words):
 
 
 def export(xgrad, w, folder):
-    """Paths of the model after one step of training, and of its weights."""
+    """Trains one step. Returns the paths of the model and of its weights."""
     config, run = os.path.join(folder, "reverse.toml"), os.path.join(folder, "run")
     with open(config, "w") as file:
         file.write(as_config.text(dataclasses.replace(w, batch=1), steps=1, examples=64))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gradient check of every shipped config, and its processor time: gradients.py [--write] [--xgrad PATH].
+"""Checks the gradients of every config, and measures the CPU time of each check: gradients.py [--write] [--xgrad PATH].
 
 Exits with 1 when a check fails or takes more than 300 s. --write records the results in docs/figures/gradients.json and renews the table
 of docs/proof.md."""

@@ -1,4 +1,4 @@
-"""The Python that has the peers, of the versions in bench/requirements.txt."""
+"""Finds or installs a Python with the peers, in the versions of bench/requirements.txt."""
 
 import pathlib
 import subprocess
@@ -10,14 +10,14 @@ REQUIREMENTS = ROOT / "bench" / "requirements.txt"
 
 
 def lacks(python):
-    """Lines of the requirements that are not fulfilled."""
+    """The lines of the requirements that this Python does not meet."""
     listed = subprocess.run([python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check"], capture_output=True, text=True,
                             check=True).stdout.splitlines()
     return set(REQUIREMENTS.read_text().split()) - set(listed)
 
 
 def python_with_peers():
-    """Installs what is missing into build/bench-venv, by name; what cannot be installed is said, and its peer fails later."""
+    """Installs missing packages into build/bench-venv, one by one. If a package cannot be installed, says so; its peer fails later."""
     folder = ROOT / "build" / "bench-venv"
     python = folder / "bin" / "python"
     if not python.exists():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Whether kernels are as fast as they were, by ratios alone: to the plain loop, and to OpenBLAS or a copy.
+"""Checks that kernels have not become slower, by ratios only: to a plain loop, and to OpenBLAS or a copy.
 
     cmake --build --preset release --target kernels
     bench/kernel_ratios.py
 
-An absolute time says nothing on a shared machine. Each ratio is one of medians of rounds in turn (bench/kernels), and its floor
-stands at half of what was measured or lower, so that noise does not reach it and a kernel that falls back to plain loops
-does. A ratio below its floor is measured once more. Exits with 1 when one stays there.
+Absolute times say nothing on a shared machine. bench/kernels measures in turn and prints ratios of medians. The minimum of a ratio is
+at most half of its measured value: noise stays above the minimum, and a kernel that falls back to plain loops is below. If a ratio is
+below its minimum, it is measured once more. Exits with 1 if it is still below.
 """
 import argparse
 import json
@@ -15,15 +15,15 @@ import sys
 
 from installed import ROOT
 
-# Benchmark: least share of its limit, least factor over the plain loop. The compiler makes adam's plain loop nearly as fast as ours, so
-# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it.
+# For each benchmark: the minimum share of its limit, and the minimum factor over the plain loop. The compiler makes adam's plain loop
+# nearly as fast as the kernel, so there only the copy shows a fault: a loop that is not vectorised reaches 0.4 of it.
 FLOORS = {
     "forward/2048/128/128": (0.5, 5.0),
     "dx/2048/128/128": (0.5, 10.0),
     "dw/2048/128/128": (0.5, 10.0),
     "layer_norm": (0.3, 1.1),
     "softmax": (0.3, 2.0),
-    "cross_entropy": (0.15, 2.5),  # 0.23 where copies are fast (AMD EPYC, Zen 5)
+    "cross_entropy": (0.15, 2.5),  # 0.23 on machines with fast copies (AMD EPYC, Zen 5)
     "gelu": (0.3, 3.5),
     "dropout_add": (0.3, 5.0),
     "adam": (0.8, 0.7),
@@ -32,7 +32,7 @@ FLOORS = {
 
 
 def rows(program, pattern, seconds):
-    """{benchmark: its row} of those whose names match."""
+    """{benchmark: its row} for all benchmarks with matching names."""
     words = [program, "--benchmark_format=json", f"--benchmark_min_time={seconds}", f"--benchmark_filter={pattern}"]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     return {row["name"].removesuffix("/manual_time"): row for row in json.loads(done.stdout)["benchmarks"]}
@@ -58,7 +58,7 @@ def show(ratios):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", default=str(ROOT / "build" / "release" / "bench" / "kernels"))
-    parser.add_argument("--seconds", type=float, default=0.03, help="of each kernel, without its rivals")
+    parser.add_argument("--seconds", type=float, default=0.03, help="time of each kernel, without limit and plain loop")
     arguments = parser.parse_args()
     ratios = measured(arguments.kernels, list(FLOORS), arguments.seconds)
     show(ratios)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Products of linear layers by xgrad, OpenBLAS, BLIS and oneDNN, on one thread.
+"""Compares products of linear layers by xgrad, OpenBLAS, BLIS and oneDNN, on one thread.
 
-    apt-get install libblis4-serial libdnnl2    # beside what ./run installs
+    apt-get install libblis4-serial libdnnl2    # in addition to what ./run installs
     ninja -C build/release bench/kernels
     build/bench-venv/bin/python bench/libraries.py --write docs/kernels.md
 
-The libraries take turns in this process, and so do xgrad and OpenBLAS in bench/kernels; what is shown are ratios to OpenBLAS.
+The libraries take turns in this process; xgrad and OpenBLAS take turns in bench/kernels. The table shows ratios to OpenBLAS.
 """
 import ctypes
 import os
@@ -29,7 +29,7 @@ def pointer(x):
 
 
 def cblas(file):
-    """Row-major C = op(A) op(B) by a library with the C interface of BLAS."""
+    """A function that computes the row-major C = op(A) op(B) by a library with the C interface of BLAS."""
     function = ctypes.CDLL(file).cblas_sgemm
     integer = ctypes.c_int
     function.argtypes = [integer] * 6 + [ctypes.c_float, ctypes.c_void_p, integer, ctypes.c_void_p, integer,
@@ -61,7 +61,7 @@ LIBRARIES = {
 
 
 def seconds(libraries, kind, tokens, features, out):
-    """Of a product by each library: the median of rounds in which they take turns."""
+    """{library: seconds of a product}: medians over rounds in which the libraries take turns."""
     at, bt = PRODUCTS[kind]
     m, n, k = {"forward": (tokens, out, features), "dx": (tokens, features, out), "dw": (out, features, tokens)}[kind]
     generator = numpy.random.default_rng(1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each kernel beside its limit and the plain loop, by bench/kernels: products beside OpenBLAS, passes over memory beside a copy, on one thread.
+"""Compares each kernel with its limit and with a plain loop, on one thread. The limit is OpenBLAS for products, and a copy for passes over memory.
 
     ninja -C build/release bench/kernels
     bench/limits.py --write docs/kernels.md

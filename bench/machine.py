@@ -1,4 +1,4 @@
-"""What a measurement was taken on."""
+"""Describes the machine of a measurement."""
 
 import datetime
 import os
@@ -11,7 +11,7 @@ import time
 
 
 def others():
-    """How many other programs run, on average over a second."""
+    """The number of other running programs, on average over a second."""
     counts = []
     for _ in range(20):
         counts.append(int(re.search(r"procs_running (\d+)", pathlib.Path("/proc/stat").read_text())[1]) - 1)
@@ -20,10 +20,10 @@ def others():
 
 
 def described():
-    """The processor, which XGRAD_CPU may hold to the class of slower ones, and what else ran on it."""
+    """The date, processor (limited to a class if XGRAD_CPU is set), cores, and number of other running programs."""
     cpu = dict(re.findall(r"(?m)^(.*?): +(.*)$", subprocess.run(["lscpu"], capture_output=True, text=True).stdout))
     processor = cpu.get("Model name", platform.machine())
-    if "CPU family" in cpu:  # names of virtual processors do not tell the generation
+    if "CPU family" in cpu:  # the names of virtual processors do not say which generation they are
         processor += f", family {cpu['CPU family']} model {cpu['Model']}"
     if held := os.environ.get("XGRAD_CPU"):
         processor += f", held to {held}"
@@ -32,13 +32,13 @@ def described():
 
 
 def instructions(xgrad):
-    """The class of processors whose kernels the program `xgrad` uses here."""
+    """The class of processors that `xgrad info` shows here."""
     told = subprocess.run([xgrad, "info"], capture_output=True, text=True, check=True).stdout
     return re.search(r"(?m)^processor +(\w+)$", told)[1]
 
 
 def joined(before, now):
-    """What both measurements were taken on, or None where that was not one machine."""
+    """The machine of both measurements, or None if they are of different machines."""
     if any(before[key] != now[key] for key in ("processor", "cores")):
         return None
     dates = before["date"] if now["date"] in before["date"] else f"{before['date']} and {now['date']}"

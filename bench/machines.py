@@ -1,4 +1,4 @@
-"""The results of bench/compare.py on several machines, side by side in docs/performance.md, and whole in a page of their own."""
+"""Shows the results of bench/compare.py on several machines: side by side in docs/performance.md, and in full on a separate page."""
 
 import json
 
@@ -16,7 +16,7 @@ CLASSES = {"avx2": "AVX2", "avx512": "AVX-512", "avx512_bf16": "AVX-512 with BF1
 
 
 def known():
-    """The results of every machine, by its name."""
+    """{name of a machine: its results}."""
     found = (json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json")))
     return {results["name"]: results for results in found}
 
@@ -49,7 +49,7 @@ def named(what, cells, of=""):
     return dict(zip((what, f"goal{of}"), cells))
 
 
-TABLES = (  # the kind of results, the heads of the columns that name a row and where a result has them, the other columns
+TABLES = (  # kind of results; heads of the columns that name a row, with their keys in a result; the other columns
     ("training", {"step": "workload", "threads": "threads"}, step),
     ("bf16", {"step in bfloat16": "workload", "threads": "threads"}, bf16),
     ("training", {"peak memory": "workload"}, memory),
@@ -61,7 +61,7 @@ TABLES = (  # the kind of results, the heads of the columns that name a row and 
 def beside(machines, kind, keys, columns):
     """A table with the columns of each machine that has results of this kind."""
     measured = {name: results for name, results in machines.items() if results[kind]}
-    rows = {}  # of each key: the cells of each machine
+    rows = {}  # {key: {machine: cells}}
     for name, results in measured.items():
         chosen = results[kind] if "threads" in keys else show.with_fewest_threads(results[kind])
         peers = show.names(chosen) if kind != "accuracy" else []
@@ -84,8 +84,8 @@ def side_by_side(machines):
 
 
 def by_class(machines):
-    """Of each model and class of processors, the lowest of the ratios that were measured."""
-    found = {}  # by class and workload
+    """A table of the lowest measured ratio for each model and class of processors."""
+    found = {}  # {class: {workload: ratios}}
     for results in machines.values():
         for result in results["training"]:
             kinds = found.setdefault(results["machine"]["instructions"], {})
@@ -104,7 +104,7 @@ def whole(machines):
 
 
 def publish(name, results):
-    """Puts the results into both pages, in place of earlier ones of this machine."""
+    """Writes the results into all pages. They replace earlier results of this machine."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{name.lower().replace(' ', '-')}.json").write_text(json.dumps({"name": name} | results, indent=1) + "\n")
     machines = known()

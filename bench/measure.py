@@ -1,4 +1,4 @@
-"""Sides in turn, A B C A B C ..., and what their times say: ratios of the same round, their median and quartiles."""
+"""Measures sides in turn, A B C A B C ..., and computes the ratios of each round, their median and quartiles."""
 
 import json
 import math
@@ -8,14 +8,14 @@ import tempfile
 
 from side import Failed
 
-TURN = 0.2  # seconds that a side works at a time, or one step
-SLOW = 1  # seconds of a step from which fewer rounds must do
+TURN = 0.2  # seconds of a turn, but at least one step
+SLOW = 1  # if a step takes more seconds, there are fewer rounds
 ROUNDS, SLOW_ROUNDS, MOST_ROUNDS = 9, 5, 21
-SECONDS = 15  # all rounds together, where that gives more than ROUNDS
+SECONDS = 15  # all rounds together, if that allows more than ROUNDS
 
 
 def agree(ours, theirs, command):
-    """The largest relative difference of what both compute from the same weights and batch."""
+    """The largest relative difference between the results of both sides for the same weights and batch."""
     with tempfile.TemporaryDirectory() as folder:
         names, weights, result = (os.path.join(folder, x) for x in ("names", "weights", "result"))
         with open(names, "w") as file:
@@ -34,25 +34,25 @@ def quartiles(values):
 
 
 def exponent(sizes, values):
-    """The slope of the line through (log size, log value) that has the least squares."""
+    """The slope of the least-squares line through the points (log size, log value)."""
     return statistics.linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope
 
 
 class Timed:
-    """A side that takes part: how many steps make a turn, and the seconds of a step in each of its rounds."""
+    """A side with its measurements: the number of steps in a turn, and the seconds of a step in each round."""
 
     def __init__(self, side, command):
         self.side, self.command = side, command
         self.first = side.ask(command, 1)["seconds"][0]
         self.since_start = side.age()
-        self.difference = None  # to xgrad
+        self.difference = None  # from xgrad
         self.times = []
 
     def warm_up(self):
         step = self.side.ask(self.command, 1)["seconds"][0]
         if step < SLOW:
             count = max(1, min(5, round(TURN / step)))
-            step = statistics.mean(self.side.ask(self.command, count)["seconds"])  # with what other work takes of the cores
+            step = statistics.mean(self.side.ask(self.command, count)["seconds"])  # includes the effect of other work on the cores
         self.count = max(1, min(200, round(TURN / step)))
         self.turn, self.rounds = step * self.count, SLOW_ROUNDS if step > SLOW else MOST_ROUNDS
 
@@ -68,20 +68,20 @@ class Timed:
 
 
 def rounds_of(timed):
-    """As many as there is time for."""
+    """The number of rounds for which there is time."""
     turn = sum(t.turn for t in timed)
     return max(ROUNDS, min(MOST_ROUNDS, int(SECONDS / turn)))
 
 
 def against(ours, theirs):
-    """Their summary, with how many times as long as ours they take."""
+    """The summary of another side, with the ratio of its times to xgrad's."""
     ratios = [t / x for t, x in zip(theirs.times, ours.times)]
     return theirs.summary() | {"ratio": quartiles(ratios)}
 
 
 def compare(command, start_ours, start_peers, tolerance, start_own=None):
-    """`command` on both sides: {"xgrad": ..., "peers": [...], "failed": [...]}, and in "own" another form of xgrad, if there is one; the
-    starts give Sides, one by one."""
+    """Runs `command` on all sides. Returns {"xgrad": ..., "peers": [...], "failed": [...], "own": ...}; "own" is another form of xgrad,
+    or None. The functions start_... start the sides."""
     opened, peers, failed = [], [], []
 
     def opened_side(start):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The memory of a training step over the number of tokens N, at a fixed number of tokens in a batch: linear in N.
+"""Checks that the memory of a training step is linear in the number of tokens N. The number of tokens in a batch is fixed.
 
     cmake --build --preset release --target train_step
     bench/memory.py                                # N = 256 ... 8192, batches of 8192 tokens
     bench/memory.py --most 2048 --tokens 4096      # quicker
 
-The library counts the bytes that forward keeps for backward and the most that a step holds (autograd/memory/memory.hpp). The system
-reports the peak of the process. With B N fixed, memory that is linear in N stays as it is, and what grows as N^2, such as stored
-attention probabilities, grows as N. Exits with 1 when the exponent that fits the table best exceeds 0.05.
+The library counts the bytes that forward keeps for backward, and the peak of a step (autograd/memory/memory.hpp). The system reports
+the peak of the process. B N is fixed. So memory that is linear in N stays constant in this table, and memory that grows as N^2, such
+as stored attention probabilities, grows as N. Exits with 1 if the exponent that fits the table best exceeds 0.05.
 """
 import argparse
 import sys
@@ -25,7 +25,7 @@ FLOAT = 4
 def bytes_of(xgrad, batch, tokens):
     workload = Workload(batch, tokens, WIDTH, HEADS, LAYERS, VOCABULARY, DROPOUT)
     side = Side("xgrad", [xgrad, *workload.options()], 1)
-    side.ask("step", 1)  # small gradients and the work space of kernels stay from here on
+    side.ask("step", 1)  # warm-up: from now on, small gradients and the work space of kernels are allocated
     kept, most = side.ask("activations")
     peak = side.ask("memory")[0]
     side.close()
@@ -36,7 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--least", type=int, default=256)
     parser.add_argument("--most", type=int, default=8192)
-    parser.add_argument("--tokens", type=int, default=8192, help="of a batch, B N")
+    parser.add_argument("--tokens", type=int, default=8192, help="number of tokens in a batch, B N")
     parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
     arguments = parser.parse_args()
     lengths = [arguments.least]

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What a step of several processes costs on a network: a model of two numbers, latency and bandwidth, beside runs on a slow network,
-and what the model predicts for many machines.
+"""Predicts the time of a step of several processes on a network, from two numbers: latency and bandwidth. Compares the predictions with
+runs on a slow network, and predicts the efficiency on many machines.
 
-    bench/network.py              # of build/release, which a finished `./run test` has built
+    bench/network.py              # measures build/release, built by `./run test`
     bench/network.py --write      # also renews the tables of docs/many-machines.md
 
-The slow network is tests/mpi/network.cpp: every operation takes 20 ms and the time of its bytes at 100 MB/s, far more than processes that
-share a few cores wait for each other. Latency and bandwidth are measured with two processes; more processes are predicted with them.
+The slow network is tests/mpi/network.cpp. Every operation takes 20 ms, plus the time of its bytes at 100 MB/s. This is far more than
+the time for which processes that share a few cores wait for each other. Latency and bandwidth are measured with two processes, and give
+predictions for more processes.
 
-The model: computing, and the exchange of gradients as far as it does not run beside the last backward, and the gathering of the weights,
-and the latency of every other operation. Exits with 1 when a prediction misses by more than a tenth.
+In the model, the time of a step is the time of computing, plus the exchange of gradients without the part that overlaps with the last
+backward, plus the gathering of the weights, plus the latency of all other operations. Exits with 1 if a prediction is wrong by more than
+a tenth.
 """
 import argparse
 import json
@@ -30,10 +32,10 @@ from workloads import WORKLOADS, Workload
 BUILD = ROOT / "build/release"
 SHARDS = 8
 RANKS = (2, 3, 4, 6, 8)
-SLOW = (0.02, 100e6)  # seconds of an operation, bytes per second
+SLOW = (0.02, 100e6)  # latency of an operation in seconds, bytes per second
 MOST = 0.1
-BACKWARD = 2 / 3  # of the time of forward and backward
-# With 8 examples of 8 tokens, computing takes little; one is mostly bytes, the other only latency.
+BACKWARD = 2 / 3  # share of backward in the time of forward and backward
+# With 8 examples of 8 tokens, computing takes little time. LARGE mostly waits for bytes, SMALL only for latency.
 LARGE, SMALL = Workload(8, 8, 384, 2, 4, 10, 0.0), Workload(8, 8, 32, 2, 1, 10, 0.0)
 MODELS = {"vit": WORKLOADS["vit"], "encoder": Workload(8, 128, 768, 12, 14, 256, 0.1)}
 NETWORKS = {"10 Gbit/s, 30 µs": (30e-6, 1.25e9), "100 Gbit/s, 2 µs": (2e-6, 12.5e9)}
@@ -47,7 +49,7 @@ def share(count, index, parts):
 
 
 def nodes_within(begin, end, low, high):
-    """How many of the largest nodes of the tree over the shards lie in a range."""
+    """The number of largest nodes of the tree over the shards that lie in a range."""
     if end <= low or high <= begin:
         return 0
     if begin <= low and high <= end:
@@ -88,7 +90,7 @@ def median_step(run):
 
 
 def step_of_ranks(workload, ranks, network=None, steps=9):
-    """Median seconds of a step, and the operations of one."""
+    """The median seconds of a step, and its number of operations."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         counts = []
@@ -120,17 +122,17 @@ def step_of_one(workload):
 
 
 def checked():
-    """Rows of processes, measured seconds and predicted ones; and what was measured for the model."""
+    """Rows (processes, seconds without a network, on the slow network, predicted), and the measured numbers of the model."""
     parameters = parameters_of(LARGE)
     fast = {ranks: step_of_ranks(LARGE, ranks) for ranks in RANKS}
     slow = {ranks: step_of_ranks(LARGE, ranks, SLOW)[0] for ranks in RANKS}
-    # A rank of 3 sends two sums, one of 2 sends one.
+    # Of three ranks, rank 0 sends two sums for each bucket; of two ranks, one sum.
     buckets = round(fast[3][1] - fast[2][1])
     others = fast[2][1] - buckets
     small, operations = step_of_ranks(SMALL, 2)
     latency = (step_of_ranks(SMALL, 2, SLOW)[0] - small) / operations
     backward = {ranks: BACKWARD * fast[ranks][0] / max(1, SHARDS // ranks) for ranks in RANKS}
-    low, high = 1e6, 1e12  # the bandwidth with which the model has the time of two processes
+    low, high = 1e6, 1e12  # searches the bandwidth for which the model gives the measured time of two processes
     for _ in range(100):
         bandwidth = (low * high) ** 0.5
         predicted = seconds_of_step(fast[2][0], backward[2], parameters, 2, SHARDS, buckets, others, latency, bandwidth)
@@ -148,8 +150,8 @@ def text_of_check(rows, found):
 
 
 def text_of_prediction(found):
-    """Each process has a shard as large as the whole batch of one process, so one step does R times the work. Messages to each other
-    process cost the latency once each."""
+    """Predicts weak scaling: the shard of each process is as large as the batch of a single process. A message to each other process
+    costs the latency once."""
     rows = []
     for model, workload in MODELS.items():
         step, parameters = step_of_one(workload), parameters_of(workload)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whether the figures of the Debian packages keep their limits: those that the last `./run package` measured.
+"""Checks the figures of the Debian packages, as the last `./run package` measured them, against their limits.
 
-Exits with 1 when one is above its limit, or was not measured. --write records them in docs/figures/package.json and renews the table of
-docs/install.md.
+Exits with 1 if a figure is above its limit, or was not measured. --write records the figures in docs/figures/package.json and renews
+the table of docs/install.md.
 """
 import json
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what bench/compare.py measured on all machines, how many times as long the best peer takes as xgrad: plot.py PICTURE.svg"""
+"""Draws the ratio of the best peer's time to xgrad's, as bench/compare.py measured it on all machines: plot.py PICTURE.svg"""
 
 import sys
 
@@ -21,8 +21,8 @@ PANELS = (
 
 
 def bars(axes, kind, title, label):
-    """A group of bars for each workload, and in it one for each machine and number of threads."""
-    found = {}  # of each machine and number of threads: quartiles by group
+    """Draws a group of bars for each workload, with a bar for each machine and number of threads."""
+    found = {}  # {machine and number of threads: {group: quartiles}}
     for name, results in machines.known().items():
         for result in results[kind]:
             peer = show.of(result, "onnxruntime") if kind == "inference" else show.best(result)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the curves that bench/scaling.py found: plot_scaling.py RESULTS.json PICTURE.svg"""
+"""Draws the curves that bench/scaling.py measured: plot_scaling.py RESULTS.json PICTURE.svg"""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ def main(source, target):
     for place, (name, points) in zip(axes.flat, curves.items()):
         sizes, times = [int(size) for size in points], [point["ms"] for point in points.values()]
         place.loglog(sizes, times, marker="o")
-        # A line through the last point.
+        # A dotted line of the ideal slope through the last point.
         slope = -1 if name == "threads" else 1
         place.loglog(sizes, [times[-1] * (size / sizes[-1])**slope for size in sizes], color="grey", linestyle=":")
         place.set(xlabel=name, ylabel="ms per step", xticks=sizes, xticklabels=list(points))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How many times as long a training step takes as its matrix products alone, in turn, on one thread.
+"""Measures the ratio of the time of a training step to the time of its matrix products alone, in turn, on one thread.
 
     ninja -C build/release train_step
     bench/products.py --write docs/kernels.md
 
-The products are those of the linear layers and of attention, forward and backward, by xgrad's own kernels, which bench/limits.py
-sets beside OpenBLAS; 1 is what no step can reach.
+The products are those of the linear layers and of attention, forward and backward, by xgrad's kernels, which bench/limits.py compares
+with OpenBLAS. No step can reach a ratio of 1.
 """
 import statistics
 
@@ -19,10 +19,10 @@ ROUNDS = 9
 
 
 def measured(xgrad, workload):
-    """Seconds of a step and of its products, in each round."""
+    """The seconds of a step and of its products, in each round."""
     side = Side("xgrad", [xgrad, *workload.options()], 1)
     side.ask("products", 1)
-    slowest = max(side.ask("step", 2)["seconds"])  # warm from here on
+    slowest = max(side.ask("step", 2)["seconds"])  # warm-up
     count = max(1, min(50, round(0.3 / slowest)))
     rounds = [[statistics.median(side.ask(what, count)["seconds"]) for what in ("step", "products")] for _ in range(ROUNDS)]
     side.close()

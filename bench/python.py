@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whether the Python module keeps its limits: the time of its import beyond NumPy's, and training beside the command of the same package.
+"""Checks the limits of the Python module: the time of its import without NumPy's, and the time of training relative to the command.
 
-    bench/python.py                              # of build/release
-    bench/python.py --python venv/bin/python     # of the wheel that is installed there
+    bench/python.py                              # measures build/release
+    bench/python.py --python venv/bin/python     # measures the wheel that is installed there
 
-Each round takes both sides in turn. Exits with 1 when a median is above its limit, or the weights differ.
+Each round runs both sides in turn. Exits with 1 if a median is above its limit, or if the weights differ.
 """
 import argparse
 import json
@@ -18,8 +18,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROUNDS = 21
-MOST_IMPORT = 0.05  # seconds beyond those of NumPy
-MOST_TRAINING = 1.02  # of the command's time
+MOST_IMPORT = 0.05  # seconds, without the import of NumPy
+MOST_TRAINING = 1.02  # times the command's time
 CONFIG = ROOT / "configs/reverse.toml"
 CHANGES = {"train.steps": 1000, "train.evaluate_every": 1000, "expect.accuracy": 0.0}
 TRAIN = f"import sys, xgrad; xgrad.train(sys.argv[1], {{**{CHANGES!r}, 'run.dir': sys.argv[2]}})"
@@ -32,7 +32,7 @@ def seconds(*words):
 
 
 def trained(run):
-    """The seconds of training that the run itself counted, without the start of its process."""
+    """The seconds of training as the run counted them, without the start of its process."""
     return json.loads((run / "timing.jsonl").read_text().splitlines()[-1])["seconds"]
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two processes of one thread beside one process of two threads, for xgrad and for PyTorch (DistributedDataParallel over gloo).
+"""Compares two processes of one thread with one process of two threads, for xgrad and for PyTorch (DistributedDataParallel over gloo).
 
-    bench/ranks.py                # of build/release, which a finished `./run test` has built
+    bench/ranks.py                # measures build/release, built by `./run test`
     bench/ranks.py --write        # also records docs/figures/ranks.json and renews the table of docs/many-machines.md
 
-The four take turns. Exits with 1 when a median misses its goal.
+The four variants take turns. Exits with 1 if a median misses its goal.
 """
 import argparse
 import dataclasses
@@ -26,14 +26,14 @@ from workloads import WORKLOADS
 
 STEPS = {"small": 40, "vit": 7, "long": 16}
 ROUNDS = 5
-MOST = 1.05  # of the time of one process
+MOST = 1.05  # times the time of one process
 FIGURES = ROOT / "docs/figures/ranks.json"
 XGRAD, WITH_MPI = ROOT / "build/release/xgrad", ROOT / "build/release/tests/mpi/xgrad_mpi_tool"
 MPIRUN = ["mpirun", "--bind-to", "none", "-n", "2"]
 
 
 def ours(folder, name, ranks):
-    """Median seconds of a step in a run."""
+    """The median seconds of a step in a run of xgrad."""
     config, run = folder / f"{name}.toml", folder / "run"
     changes = "evaluate_every = 1000000\n[schedule]\nwarmup = 0\n[log]\nevery = 1\n"
     config.write_text(as_config.text(WORKLOADS[name], STEPS[name], 20000) + changes)

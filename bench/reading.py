@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How fast a table of a user's own is read, and the memory it takes: `xgrad summary` of 1,000,000 rows with 200 words each, and
-`xgrad train` for a few steps, which also counts n-grams for naive Bayes.
+"""Measures the time and memory of reading a table of a user: by `xgrad summary` of 1,000,000 rows with 200 words each, and by `xgrad
+train` for a few steps, which also counts n-grams for naive Bayes.
 
     ninja -C build/release xgrad_tool
     bench/reading.py --write docs/performance.md
-    bench/reading.py --rows 10000               # a quick look
+    bench/reading.py --rows 10000               # quicker
 """
 import argparse
 import itertools
@@ -23,7 +23,7 @@ CONFIG = '[task]\nname = "files"\ntrain = "rows.tsv"\n[model]\nwidth = 16\nheads
 
 
 def write_table(path, count):
-    """Words of two to five letters, the k-th most frequent about 1/k as often as the first."""
+    """Writes rows of words of two to five letters. The k-th most frequent word is about 1/k as frequent as the first."""
     draw = random.Random(1)
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 5))) for _ in range(VOCABULARY)]
     sums = list(itertools.accumulate(1 / (k + 1) for k in range(VOCABULARY)))
@@ -34,7 +34,7 @@ def write_table(path, count):
 
 
 def measured(command, build, folder):
-    """Seconds, seconds of a processor, and bytes of memory at most."""
+    """Runs a command. Returns seconds, seconds of CPU time, and peak bytes of memory."""
     begin = time.monotonic()
     process = subprocess.Popen([build / "xgrad", command, "rows.toml"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -56,7 +56,7 @@ def text(build, rows):
         for command in ("summary", "train"):
             seconds, processor, memory = measured(command, build, folder)
             rate = size / seconds
-            goal = show.judged(rate, 50) if command == "summary" else ""  # training does more than read
+            goal = show.judged(rate, 50) if command == "summary" else ""  # training does more than reading
             lines.append([f"`{command}`", f"{seconds:.1f} s", f"{processor:.1f} s", f"{rate:.0f} MB/s", goal,
                          f"{memory / 1e9:.2f} GB", show.judged(memory / 1e9, 1.2, at_most=True)])
     head = [f"{size:.0f} MB, {rows:,} rows of {WORDS} words", "time", "processor time", "rate", "goal, MB/s", "peak memory", "goal, GB"]

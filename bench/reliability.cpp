@@ -1,5 +1,5 @@
-// What reliability costs, of the configs named: the share of a step that looks for numbers which
-// are not finite, and the share of a run that saves, at the config's own interval.
+// Measures what reliability costs each config given: the share of a step's time that checks for NaN
+// and infinity take, and the share of a run's time that saves take, at the config's own interval.
 //
 //   build/release/bench/reliability configs/reverse.toml configs/fashion_mnist.toml
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using namespace xgrad;
 using Clock = std::chrono::steady_clock;
 
-/// The seconds of so many runs, the shortest first.
+/// Calls work() `runs` times and returns the seconds of each call, in ascending order.
 std::vector<double> timed(int runs, const std::function<void()>& work) {
   std::vector<double> seconds;
   for (int i = 0; i < runs; ++i) {
@@ -39,7 +39,7 @@ std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
   return std::max<std::uint64_t>(1, total / 10);
 }
 
-/// What a run does at a checkpoint, rows of the log since the last one included.
+/// Does what a run does to save a checkpoint, including a row of the log.
 void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
   checkpoint.step = step;
   folder.append("metrics.jsonl", to_json(metrics_row(step, "train", {})));
@@ -54,18 +54,18 @@ void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::
 void measure(const std::string& path) {
   const Config config = load_config(path, {"train.precision=float"});
   Trainer<float> trainer(config);
-  for (int i = 0; i < 5; ++i) trainer.train_step();  // warm
+  for (int i = 0; i < 5; ++i) trainer.train_step();  // warm-up
   const double step = timed(40, [&] { trainer.train_step(); }).front();
-  // The norm is taken for the guard too where nothing is clipped.
+  // The guards need the gradient norm even if nothing is clipped.
   const auto guards = timed(101, [&] {
     check<NumericError>(first_not_finite(trainer.parameters()) == nullptr, "a fault");
     if (config.train.clip == 0) check<NumericError>(global_norm(trainer.parameters()) >= 0, "");
   });
-  const TemporaryFolder scratch(".");  // here, and not on what may be a file system in memory
+  const TemporaryFolder scratch(".");  // not in /tmp, which may be in memory
   std::uint64_t saved = 0;
   const auto saves =
       timed(15, [&] { save(scratch.path(), trainer.capture(), ++saved, config.train.keep); });
-  // Of steps the shortest, of saves the middle: how long they take depends on the disk.
+  // The shortest step, but the median save, because the time of a save depends on the disk.
   const double guard = guards[guards.size() / 2], saving = saves[saves.size() / 2];
   const std::uint64_t every = interval(config.train, trainer.total_steps());
   std::printf("%-32s step %9.3f ms   guards %6.3f %%   save %8.2f ms, every %llu steps: %6.3f %%\n",

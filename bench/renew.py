@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures everything again and renews the tables of docs/performance.md and docs/kernels.md, on a machine that does nothing else:
-renew.py MACHINE, an hour.
+"""Repeats all measurements and renews the tables of docs/performance.md and docs/kernels.md: renew.py MACHINE. Takes an hour on a machine
+that runs nothing else.
 
-MACHINE names it in the tables that have several machines, such as "AMD Zen 4".
+MACHINE is the name of this machine in tables of several machines, such as "AMD Zen 4".
 """
 
 import subprocess
@@ -12,7 +12,7 @@ from installed import ROOT
 
 PROGRAMS = ("train_step", "kernels", "data_path", "xgrad_tool")
 PAGES = {"compare.py": None, "scaling.py": "performance", "where.py": "kernels", "products.py": "kernels", "limits.py": "kernels",
-         "data_path.py": "performance", "reading.py": "performance"}  # compare.py knows its own
+         "data_path.py": "performance", "reading.py": "performance"}  # compare.py knows its pages
 
 
 def measure(name, machine):

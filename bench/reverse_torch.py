@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""configs/reverse.toml in PyTorch: the same task, model, optimizer, schedule and evaluations as `xgrad train` runs.
+"""Trains configs/reverse.toml in PyTorch, with the same task, model, optimizer, schedule and evaluations as `xgrad train`.
 
     bench/reverse_torch.py configs/reverse.toml SEED EVALUATE_EVERY THREADS
 """
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 from torch_model import Model, loss  # noqa: E402
 
-EXAMPLES, VALIDATION, SYMBOLS = 50000, 1000, 10  # what the task does not set, and so is xgrad's default
+EXAMPLES, VALIDATION, SYMBOLS = 50000, 1000, 10  # xgrad's defaults, which the config does not set
 
 
 def examples(count, length):
@@ -24,7 +24,7 @@ def examples(count, length):
 
 
 def decays(name):
-    """Whether weight decay applies: to matrices that multiply features."""
+    """Whether weight decay applies to a parameter: only to matrices that multiply features."""
     return name.endswith("weight") and not any(part in name for part in ("norm", "embedding"))
 
 
@@ -35,7 +35,7 @@ def optimizer(model, lr):
 
 
 def batches(data, size):
-    """Endlessly, in a new order each epoch."""
+    """Yields batches without end, in a new order each epoch."""
     while True:
         order = torch.randperm(len(data[0]))
         for chosen in order.split(size):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The weights after training steps have the SHA-256 of tests/golden/hashes.txt, on the workloads of bench/compare.py.
+"""Checks that weights after training steps have the SHA-256 in tests/golden/hashes.txt, for the workloads of bench/compare.py.
 
     cmake --build --preset release --target train_step
-    bench/same_bits.py                   # every workload, 200 steps on 1, 2, 3 and 8 threads: the long tier, half an hour
-    bench/same_bits.py --threads 1       # every workload, 200 steps on one thread, ten minutes
-    bench/same_bits.py --short           # every workload, with fewer steps of the larger ones, a minute
+    bench/same_bits.py                   # every workload, 200 steps on 1, 2, 3 and 8 threads; half an hour
+    bench/same_bits.py --threads 1       # every workload, 200 steps on one thread; ten minutes
+    bench/same_bits.py --short           # every workload, with fewer steps for large ones; a minute
     bench/same_bits.py tiny --steps 20
 
-Exits with 1 when two numbers of threads give two hashes or, in the arithmetic fma-1, when a hash is not in hashes.txt.
+Exits with 1 if the hash depends on the number of threads or, in the arithmetic fma-1, if a hash is not in hashes.txt.
 """
 import argparse
 import hashlib
@@ -20,7 +20,7 @@ from side import Side
 from workloads import WORKLOADS
 
 THREADS = (1, 2, 3, 8)
-SHORT = {"small": 60, "vit": 8, "long": 25, "long4k": 25}  # steps in the short tier; 200 of the others
+SHORT = {"small": 60, "vit": 8, "long": 25, "long4k": 25}  # steps with --short; the others have 200
 GOLDEN = ROOT / "tests" / "golden" / "hashes.txt"
 
 
@@ -42,13 +42,13 @@ def arithmetic(xgrad):
 
 
 def golden_hashes():
-    """The hash of every processor with fused multiply-add, by workload and steps."""
+    """{(workload, steps): hash on every processor with fused multiply-add}."""
     lines = (line.split() for line in GOLDEN.read_text().splitlines() if "@" in line and line[0] != "#")
     return {(name.split("@")[0], int(name.split("@")[1])): value for name, value in lines}
 
 
 def cases(arguments):
-    """Workload, steps and numbers of threads; where the short tier cuts the steps, on one number."""
+    """Yields workload, steps and numbers of threads. If --short reduces the steps, there is only one number of threads."""
     for number, name in enumerate(arguments.workloads or WORKLOADS):
         steps = SHORT.get(name, arguments.steps) if arguments.short else arguments.steps
         yield name, steps, arguments.threads or (THREADS if steps == arguments.steps else [1 + number % 2])
@@ -58,7 +58,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; default: all")
     parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--short", action="store_true", help="fewer steps of the larger workloads")
+    parser.add_argument("--short", action="store_true", help="fewer steps for large workloads")
     parser.add_argument("--threads", type=int, nargs="+", help=f"default: {THREADS}")
     parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
     arguments = parser.parse_args()

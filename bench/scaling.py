@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How a training step's time and memory grow with batch, tokens, width, layers and threads: xgrad alone.
+"""Measures how the time and memory of a training step grow with batch, tokens, width, layers and threads. Measures xgrad alone.
 
     ninja -C build/release train_step
     bench/scaling.py --write docs/performance.md
 
 The points of a curve take turns, as sides do in bench/compare.py. The exponent e of time ~ size^e is fitted by least squares in
-logarithms: over the whole curve, and over its upper half, where what a step costs whatever its size is out of the way.
+logarithms: over the whole curve, and over its upper half, where the constant costs of a step matter little.
 """
 import argparse
 import dataclasses
@@ -24,7 +24,7 @@ from workloads import Workload
 
 ROUNDS = 5
 BASE = Workload(batch=8, tokens=64, width=128, heads=4, layers=2, vocabulary=32, dropout=0.1)
-TOKENS = 8192  # of a batch, where memory is measured
+TOKENS = 8192  # in a batch, for the curve of memory
 
 
 def curve(sizes, **settings):
@@ -47,7 +47,7 @@ CURVES = {
 
 
 def points(program, workloads, threads_of):
-    """{size: {"ms", "mib"}}, in turn."""
+    """Measures the workloads in turn. Returns {size: {"ms", "mib"}}."""
     found = {}
     try:
         for size, w in workloads.items():
@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "scaling.json", help="results as JSON")
-    parser.add_argument("--write", type=pathlib.Path, help="a page whose table and picture are renewed")
+    parser.add_argument("--write", type=pathlib.Path, help="renews the table and the picture of this page")
     a = parser.parse_args()
     program = str(a.build / "bench" / "train_step")
     described = machine.described()

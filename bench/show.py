@@ -1,4 +1,4 @@
-"""The results as tables, in Markdown, and the pages that hold them."""
+"""Writes results as Markdown tables into pages."""
 
 import pathlib
 import re
@@ -11,12 +11,12 @@ EAGER = ("torch explicit", "torch fused")
 
 
 def best(result):
-    """The peer that comes closest, of those that ran."""
+    """The fastest peer that ran; None if none did."""
     return min(result["peers"], key=lambda peer: peer["ratio"]["median"], default=None)
 
 
 def missing(result, wanted):
-    """Those of the wanted peers that did not run: one of them may be the one to beat."""
+    """The wanted peers that did not run. One of them may be the fastest."""
     return [name for name in wanted if of(result, name) is None]
 
 
@@ -33,7 +33,7 @@ def ratio(quartiles):
 
 
 def judged(value, goal, at_most=False, without=()):
-    """The goal, and whether it is reached, which nobody knows without the peers that are missing."""
+    """The goal, and whether it is missed. If peers did not run (`without`), it is not judged."""
     if goal is None:
         return ""
     said = f"{'≤' if at_most else '≥'} {goal:.3g}"
@@ -49,7 +49,7 @@ def table(head, rows):
 
 
 def cell(result, name):
-    """What a peer takes, and how many times as long that is."""
+    """The time of a peer, and its ratio to xgrad's time."""
     if any(failed["name"] == name for failed in result["failed"]):
         return "failed"
     peer = of(result, name)
@@ -57,7 +57,7 @@ def cell(result, name):
 
 
 def names(results):
-    """Of all peers, in the order of their first result."""
+    """The names of all peers, in the order of their first result."""
     return list(dict.fromkeys(peer["name"] for result in results for peer in result["peers"] + result["failed"]))
 
 
@@ -66,7 +66,7 @@ def with_fewest_threads(results):
 
 
 def beside_best(result, peers, goal):
-    """How many times as long the best peer takes, and the goal."""
+    """The ratio of the fastest peer's time to xgrad's, and the goal."""
     closest = best(result)
     return [ratio(closest["ratio"]) if closest else "",
             judged(closest and closest["ratio"]["median"], goal, without=missing(result, peers))]
@@ -80,13 +80,13 @@ def training(results, on):
 
 
 def share_of_float(result):
-    """Peak memory in bfloat16 as a part of that in float32, and the goal."""
+    """The ratio of peak memory in bfloat16 to peak memory in float32, and the goal."""
     part = result["xgrad"]["mib"] / result["own"]["mib"]
     return [f"{part:.2f}", judged(part, workloads.BF16_MEMORY_GOALS.get(result["workload"]), at_most=True)]
 
 
 def bf16(results, on):
-    """Beside xgrad's own float32, and beside PyTorch, of which the faster of both forms counts."""
+    """Compares xgrad in bfloat16 with xgrad in float32, and with PyTorch in the faster of both types."""
     peers = names(results)
     rows = [[result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]), ratio(result["own"]["ratio"]),
              *(cell(result, name) for name in peers), *beside_best(result, peers, workloads.bf16_goal(on, result)),
@@ -100,7 +100,7 @@ def share(result, mib):
 
 
 def share_of_eager(result, peers):
-    """Our peak memory as a part of that of PyTorch's eager form that needs less, and the goal."""
+    """The ratio of xgrad's peak memory to PyTorch's, in the eager form that needs less memory, and the goal."""
     eager = [peer["mib"] for peer in result["peers"] if peer["name"] in EAGER]
     if not eager:
         return ["", ""]
@@ -110,7 +110,7 @@ def share_of_eager(result, peers):
 
 
 def memory(results, on):
-    """The parts are of PyTorch's eager form that needs less, which the goal means, and of its compiled one, without CUDA's libraries."""
+    """The ratios are to PyTorch compiled, and eager in the form that needs less memory, both without CUDA's libraries. The goal is for eager."""
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
         cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
@@ -132,7 +132,7 @@ def start(results, on):
 
 
 def beside_onnxruntime(result):
-    """How many times as long onnxruntime takes, and the goal."""
+    """The ratio of onnxruntime's time to xgrad's, and the goal."""
     onnx = of(result, "onnxruntime")
     return [ratio(onnx["ratio"]) if onnx else "",
             judged(onnx and onnx["ratio"]["median"], workloads.PREDICT_GOALS[result["workload"]], without=missing(result, ["onnxruntime"]))]
@@ -160,13 +160,13 @@ def compared(results):
 
 
 def failures(results):
-    """Which peers failed or computed something else, in words."""
+    """A sentence for each peer that failed or computed other results."""
     return [f"{failed['name']} failed in {result['workload']}, threads: {result['threads']}: {failed['why']}"
             for result in compared(results) for failed in result["failed"]]
 
 
 def notes(results):
-    """How well the sides agreed, and what failed."""
+    """Lines on the largest differences between sides, and on failures."""
     said = []
     for kinds, name in ((("training", "inference"), "float32"), (("bf16",), "bfloat16")):
         differences = [peer["difference"] for kind in kinds for result in results[kind] for peer in result["peers"]]
@@ -183,7 +183,7 @@ def tables(results):
 
 
 def line(kind, result):
-    """One result in a few words."""
+    """A short line about one result."""
     if kind == "accuracy":
         return f"  PyTorch ÷ xgrad {ratio(result['ratio'])}"
     failed = "".join(f", {failed['name']} failed: {failed['why']}" for failed in result["failed"])
@@ -192,10 +192,10 @@ def line(kind, result):
 
 
 def measured_page(name, description, text_of, **sizes):
-    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page, which is
-    another one for each class that the machine is held to. Each size is an option with its default."""
+    """Runs a script that measures programs of a build folder: prints text_of(build folder, sizes) and, with --write, renews it in a page.
+    With --class, the text has another place in the page. Each size is an option with its default."""
     parser = classes.parser(description)
-    parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
+    parser.add_argument("--write", type=pathlib.Path, help="renews the tables of this page")
     for size, default in sizes.items():
         parser.add_argument(f"--{size}", type=int, default=default)
     a = classes.parsed(parser)
@@ -206,7 +206,7 @@ def measured_page(name, description, text_of, **sizes):
 
 
 def renew(page, name, text):
-    """Puts the text between the marks `<!-- name -->` and `<!-- end -->` of a page."""
+    """Writes the text between the marks `<!-- name -->` and `<!-- end -->` of a page."""
     pattern = re.compile(rf"(?s)(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)")
     old = page.read_text()
     if not pattern.search(old):

@@ -1,4 +1,4 @@
-"""A program that measures itself on request, in a process of its own that has so many cores and no more."""
+"""A program that measures itself on request. It runs in a separate process that may use only a given number of cores."""
 
 import json
 import os
@@ -8,16 +8,16 @@ import time
 
 
 class Failed(Exception):
-    """A side that could not do what it was asked."""
+    """Raised if a side could not answer a request."""
 
 
 def cores(threads):
-    """The last so many of the cores that this process may use; the first one serves interrupts."""
+    """As many cores as threads: the last ones that this process may use, because the first core serves interrupts."""
     return sorted(os.sched_getaffinity(0))[-threads:]
 
 
 class Side:
-    """Answers a line of JSON to each line that it is asked."""
+    """A process that answers each line of its input with a line of JSON."""
 
     def __init__(self, name, command, threads):
         self.name = name
@@ -48,7 +48,7 @@ class Side:
         raise Failed(f"{words[0]}: {said[-1]}")
 
     def close(self):
-        """Ends the program, which reads no more commands."""
+        """Ends the program by closing its input."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""64 runs of a model too small to fill a core, from start to finish: `xgrad sweep` beside one JAX program that trains all of them at once
-(vmap) and beside a PyTorch process for each, as many at a time as there are cores.
+"""Measures the total time of 64 runs of a tiny model. Compares `xgrad sweep` with one JAX program that trains all runs at once (vmap), and
+with one PyTorch process for each run, as many at a time as there are cores.
 
-    bench/sweep.py                # of build/release
+    bench/sweep.py                # measures build/release
     bench/sweep.py --write        # also renews the table of docs/performance.md
 
-The three take turns. The validation losses of each learning rate must agree. Exits with 1 when a median misses its goal.
+The three programs take turns. Their validation losses must agree for each learning rate. Exits with 1 if a median misses its goal.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ WORKLOAD, STEPS, ROUNDS = WORKLOADS["micro"], 1000, 3
 RATES, SEEDS = [1e-3, 1.5e-3, 2e-3, 3e-3, 4e-3, 5e-3, 7e-3, 1e-2], list(range(1, 9))
 GOALS = {"JAX, vmap": 2.5, "PyTorch, processes": 15}
 XGRAD = ROOT / "build/release/xgrad"
-APART = 0.25  # nats between the mean losses of a learning rate
+APART = 0.25  # maximum difference between mean losses of a learning rate, in nats
 
 
 def ours(folder):
@@ -66,7 +66,7 @@ def means(losses):
 
 
 def measured(python):
-    """Seconds of each side by round, and the mean losses by learning rate of the last."""
+    """The seconds of each side in each round, and its mean losses by learning rate in the last round."""
     sides = {"xgrad": ours, "JAX, vmap": lambda _: jax(python), "PyTorch, processes": lambda _: torch(python)}
     seconds, losses = {name: [] for name in sides}, {}
     with tempfile.TemporaryDirectory() as name:

@@ -1,5 +1,5 @@
-// Training steps of one model on one batch, on request: what bench/compare.py sets beside
-// PyTorch's.
+// Runs training steps of one model on one batch, on request. bench/compare.py compares them with
+// PyTorch's steps.
 //
 //   train_step --batch 32 --tokens 16 --width 64 --heads 4 --layers 2 --vocabulary 16 --dropout 0.1
 //   train_step ... --bf16  with matrix products of bfloat16

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What warm training steps ask of the system: calls for memory and page faults, over steps that follow others.
+"""Counts the system calls for memory and the page faults of training steps after a warm-up.
 
     cmake --build --preset release --target train_step
     bench/warm_step.py tiny small --threads 1 2
 
-Exits with 1 when there is a call, or more than one page fault a step on average. Needs strace, which counts the calls of all
-threads between the answers of bench/train_step.cpp.
+Exits with 1 if there is a call, or more than one page fault per step on average. Needs strace, which counts the calls of all threads
+between the answers of bench/train_step.cpp.
 """
 import argparse
 import collections
@@ -19,12 +19,12 @@ from side import Side
 from workloads import WORKLOADS
 
 CALLS = ("mmap", "munmap", "mremap", "brk", "madvise", "mprotect")
-MOST_FAULTS = 1.0  # a step
+MOST_FAULTS = 1.0  # per step
 WARM_UP = 10  # steps
 
 
 def calls_between(log, answers):
-    """Counts of CALLS after `answers` answers on standard output, up to the next one."""
+    """Counts the CALLS between the answers number `answers` and `answers` + 1 on standard output."""
     counts = collections.Counter()
     seen = 0
     for line in log:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time of a training step goes, by `xgrad profile` of each workload, on one thread and on two.
+"""Shows how the time of a training step divides among ops, by `xgrad profile` of each workload, on one thread and on two.
 
     ninja -C build/release xgrad_tool
     bench/where.py --write docs/kernels.md
@@ -15,8 +15,8 @@ import show
 from side import cores
 from workloads import WORKLOADS
 
-SECONDS = 3  # that are measured of each workload, about
-PARTS = {  # first words of the profile's rows
+SECONDS = 3  # of measured steps of each workload, about
+PARTS = {  # {column of the table: beginnings of the profile's rows}
     "linear layers": ("linear",),
     "attention": ("self_attention",),
     "layer norm": ("layer_norm",),
@@ -25,7 +25,7 @@ PARTS = {  # first words of the profile's rows
     "optimizer": ("update", "clip"),
     "engine": ("between",),
 }
-# name, calls, milliseconds, per cent; of products GFLOP/s and its share of a large one's; GB/s and its share of a large copy's.
+# Name, calls, milliseconds, per cent; for products, GFLOP/s and its share of a large product's; GB/s and its share of a large copy's.
 ROW = re.compile(r"(?m)^(\S.*?)((?: +[\d.]+){3,7})$")
 STEP = re.compile(r"a step: ([\d.]+) ms, ([\d.]+) % of it in ops")
 LIMIT = re.compile(r"this machine: ([\d.]+) GFLOP/s")
@@ -45,7 +45,7 @@ def profile(xgrad, w, threads, steps):
 
 
 def measured(xgrad, w, threads):
-    """A row of the table: a few steps tell how many give a good mean."""
+    """A row of the table. First profiles two steps, to know how many steps to measure."""
     text = profile(xgrad, w, threads, 2)
     text = profile(xgrad, w, threads, max(5, min(2000, int(SECONDS / (1e-3 * float(STEP.search(text)[1]))))))
     step, explained = map(float, STEP.search(text).groups())

@@ -7,7 +7,7 @@
 
 namespace xgrad::bench {
 
-// Y = X W^T, dX = dY W and dW = dY^T X, of all tokens.
+// For all tokens: Y = X W^T, dX = dY W and dW = dY^T X.
 void Products::linear(std::size_t in, std::size_t out) {
   const std::size_t rows = w_.batch * w_.tokens;
   const float *x = inputs_.data(), *w = weight_.data();
@@ -16,8 +16,8 @@ void Products::linear(std::size_t in, std::size_t out) {
   parallel_gemm<float>(out, in, rows, 1, {x, out, Transpose::yes}, {x, in}, 0, dweight_.data(), in);
 }
 
-// Of each head: forward S = Q K^T and P V; backward S again, dP = dY V^T, dV = P^T dY, dQ = dS K
-// and dK = dS^T Q. Blocks of query rows, as no step needs all scores at once.
+// For each head: forward S = Q K^T and P V; backward S again, dP = dY V^T, dV = P^T dY, dQ = dS K
+// and dK = dS^T Q. In blocks of query rows, because no step needs all scores at once.
 void Products::attention() {
   const std::size_t n = w_.tokens, d = w_.width / w_.heads, row = 3 * w_.width;
   const std::size_t block = std::min<std::size_t>(n, 128);

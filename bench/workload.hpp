@@ -1,4 +1,4 @@
-// What bench/train_step trains, and the matrix products that a step of it cannot do without.
+// The model that bench/train_step trains, and the matrix products of one of its training steps.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ struct Workload {
   int threads = 1;
 };
 
-/// The products of a training step alone, one after the other, on numbers of no meaning.
+/// The matrix products of a training step, one after the other, on arbitrary numbers.
 class Products {
  public:
   explicit Products(const Workload& workload) : w_(workload) {}
-  /// All of them once; returns a number of their results.
+  /// Computes all products once; returns one of the resulting numbers.
   double run();
 
  private:

@@ -1,6 +1,6 @@
-// Expressions of xtensor beside plain loops over contiguous memory, on a tensor of (2048, 384), on
-// one thread: prints a table in Markdown for docs/ops.md. Where a row is near 1, an op may be
-// written as the expression.
+// Compares xtensor expressions with plain loops over contiguous memory, on a tensor of (2048, 384),
+// on one thread. Prints a table in Markdown for docs/ops.md. If the ratio of a row is near 1, an op
+// may be written as the expression.
 //
 //     ninja -C build/release xtensor_expressions && build/release/bench/xtensor_expressions
 #include <algorithm>
@@ -64,7 +64,7 @@ double median(std::vector<double> values) {
   return values[kRounds / 2];
 }
 
-// Times both in turn, and ends the program where they differ by more than rounding.
+// Times both in turn. Ends the program if their results differ by more than rounding.
 void report(const Case& test) {
   Tensor<float> one = zeros<float>(test.result), two = one;
   std::vector<double> expression, loop;

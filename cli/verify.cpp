@@ -276,9 +276,10 @@ int print(const Certificate& certificate) {
 
 // Keeps the run locked, so that nobody can change its config meanwhile.
 int check_run(const GradcheckArguments& a) {
-  xgrad::check<ConfigError>(a.overrides.empty() && a.certificate.empty(), a.config,
-                            " is a run: its own config is checked, and the certificate is written "
-                            "into its directory; give the config itself for anything else");
+  xgrad::check<ConfigError>(
+      a.overrides.empty() && a.certificate.empty(), a.config,
+      " is a run: its own config is checked, and the certificate goes into its directory; to give "
+      "settings or --certificate, name a config file");
   const RunDirectory run = RunDirectory::open(a.config);
   const Certificate certificate = certify(own_config(a.config), a.config);
   run.replace_certificate(to_json(certificate));

@@ -1,12 +1,12 @@
-# One folder as an object library that sees only the folders it may use, and a part of the library ${XGRAD_LIBRARY}.
+# Makes an object library of a folder, and adds it to the library ${XGRAD_LIBRARY}. The folder sees only the folders in USES.
 #
 #   xgrad_component(train/export COLD USES autograd layers LINKS fmt::fmt ALSO onnx)
 #
-# KERNELS and COLD say how it is optimised: see XgradFlags.cmake.
-# Its sources are the .cpp files of the folder, and of its sub-folders that ALSO names. Headers stand
-# beside them and are included as <xgrad/train/export/export.hpp>, in the tree and after installation.
-# The include path of a component holds links to its own headers and to those of USES, no others: an
-# include in a forbidden direction does not compile.
+# KERNELS and COLD choose the optimisation: see XgradFlags.cmake.
+# The sources are the .cpp files of the folder and of the sub-folders in ALSO. Headers are in the same
+# folders, and are included as <xgrad/train/export/export.hpp>, in the tree and after installation.
+# The include path of a component has links only to its own headers and to the headers of USES, so
+# other includes do not compile.
 function(xgrad_component folder)
   cmake_parse_arguments(arg "KERNELS;COLD" "" "USES;LINKS;ALSO" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -46,7 +46,7 @@ function(xgrad_component folder)
   target_sources(${XGRAD_LIBRARY} PRIVATE $<TARGET_OBJECTS:xgrad_${name}>)
 endfunction()
 
-# A library of some folders, xgrad::NAME, with their headers and <xgrad/NAME.hpp>:
+# Makes the library xgrad::NAME of some folders, with their headers and <xgrad/NAME.hpp>:
 #
 #   xgrad_library(xgrad_engine NAME engine FOLDERS autograd layers optim)
 function(xgrad_library target)
@@ -55,11 +55,11 @@ function(xgrad_library target)
   add_library(${target})
   add_library(xgrad::${arg_NAME} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  # The templates of our headers have the bits of the library, whatever the user's compiler would fuse.
+  # Without this flag, the user's compiler might fuse operations in templates of headers, which changes bits.
   target_compile_options(${target} INTERFACE -ffp-contract=off)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    BUILD_RPATH_USE_ORIGIN ON)  # a wheel takes the libraries as they are built
+    BUILD_RPATH_USE_ORIGIN ON)  # a wheel holds the libraries as they are built
 
   set(public ${PROJECT_BINARY_DIR}/headers/public)
   file(MAKE_DIRECTORY ${public}/xgrad)

@@ -1,11 +1,11 @@
-# Compiler flags of our own sources; nothing here reaches a program that uses xgrad.
+# Compiler flags of xgrad's own sources. Programs that use xgrad do not get them.
 add_library(xgrad_flags INTERFACE)
 target_compile_features(xgrad_flags INTERFACE cxx_std_20)
 
-# Never -ffast-math: it deletes the tests for NaN. These three are safe: nobody reads errno after sqrt, nobody
-# traps floating-point exceptions, and `omp simd` only speaks where we write it.
-# Without contraction a b + c is rounded twice on every processor and by every compiler; a product's kernels name the
-# fused operation.
+# Never use -ffast-math: it removes the tests for NaN. The first three flags are safe: no code reads errno after sqrt
+# or traps floating-point exceptions, and -fopenmp-simd changes only loops with `omp simd`.
+# With -ffp-contract=off, a b + c is rounded twice on every processor and by every compiler; kernels of products call
+# the fused operation explicitly.
 target_compile_options(xgrad_flags INTERFACE
   -fno-math-errno -fno-trapping-math -fopenmp-simd -ffp-contract=off)
 if(XGRAD_MARCH)
@@ -14,29 +14,29 @@ endif()
 
 target_compile_options(xgrad_flags INTERFACE -Wall -Wextra -Wpedantic $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # Fires on "literal" + std::string (GCC bug 105651).
+  # A false warning about "literal" + std::string (GCC bug 105651).
   target_compile_options(xgrad_flags INTERFACE -Wno-restrict)
-  # So do these two with precompiled headers; the build of preset asan in CI does without, and still looks.
+  # Two false warnings with precompiled headers. CI's build of preset asan, without these headers, has both warnings on.
   target_compile_options(xgrad_flags INTERFACE "$<$<CONFIG:Release>:-Wno-array-bounds;-Wno-stringop-overflow>")
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Fires on copies of xt::svector, which every shape is. GCC 12, CI's, still looks.
+  # A false warning about copies of xt::svector, the type of shapes. GCC 12, which CI uses, has this warning on.
   target_compile_options(xgrad_flags INTERFACE -Wno-maybe-uninitialized)
 else()
-  # xtensor's templates need the older rules for templates of templates, which clang 19 calls deprecated. It also warns of
-  # features that -march=native found, of `omp simd` on long double, and of what libstdc++ uses within stable_partition.
+  # xtensor needs the old rules for template template arguments, which clang 19 calls deprecated. Clang also warns about
+  # features that -march=native finds, about `omp simd` on long double, and about libstdc++'s code of stable_partition.
   target_compile_options(xgrad_flags INTERFACE -fno-relaxed-template-template-args
     -Wno-deprecated-no-relaxed-template-template-args -Wno-invalid-feature-combination -Wno-pass-failed
     -Wno-deprecated-declarations)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(xgrad_flags INTERFACE -Wno-psabi)  # notes for those who link what GCC 9 compiled
+  target_compile_options(xgrad_flags INTERFACE -Wno-psabi)  # notes about linking with code that GCC 9 compiled
 endif()
 if(XGRAD_WARNINGS_AS_ERRORS)
   target_compile_options(xgrad_flags INTERFACE -Werror)
 endif()
 
-# Kernels are fast where the rest is small, and use whole vectors of 64 bytes where the processor has them: GCC
-# halves them for many processors, which cost layer norm 2.7 times its time.
+# Kernels are compiled with -O3 even in MinSizeRel. They use vectors of 64 bytes if the processor has them: for many
+# processors, GCC would use 32 bytes, with which layer norm takes 2.7 times as long.
 function(xgrad_kernels target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:MinSizeRel>:-O3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -44,16 +44,16 @@ function(xgrad_kernels target)
   endif()
 endfunction()
 
-# Commands, configs, reports and the like: a profile of training, of prediction and of reading data shows less than 0.1 %
-# of the time in each of their files. They compile in four fifths of the time that -O3 takes.
+# For commands, configs, reports and similar code: in profiles of training, prediction and reading data, each file takes
+# less than 0.1 % of the time. With -O1 they compile in four fifths of the time of -O3.
 function(xgrad_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Headers that most sources include, and the HEADERS of the libraries LINKS, compiled once for all targets that have the
-# same options of their own: GCC may crash where they differ. A program that uses xgrad sees nothing of this. Every
-# source still names what it includes, so that it compiles without: CMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as in CI's
-# build of preset asan.
+# Precompiles headers that most sources include, and HEADERS of the libraries LINKS, once for all targets with the same
+# compile options: GCC may crash if the options differ. Programs that use xgrad are not affected. Every source still
+# includes all headers that it needs, so that it compiles without precompiled headers. CI's build of preset asan checks
+# this with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
 function(xgrad_precompiled target)
   cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
   get_target_property(options ${target} COMPILE_OPTIONS)

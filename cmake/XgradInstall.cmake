@@ -1,11 +1,11 @@
-# What `cmake --install` makes: headers, libraries, the command, and what find_package() and pkg-config read. The components
-# engine and engine-development hold xgrad::engine, runtime and development everything else.
+# Installs headers, libraries, the command, and files for find_package() and pkg-config. The components engine and
+# engine-development hold xgrad::engine; runtime and development hold everything else.
 include(CMakePackageConfigHelpers)
 
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 
-# Installs libraries that belong together, headers of folders, and a file for pkg-config:
+# Installs libraries that belong together, and headers of folders:
 # xgrad_install(NAME TARGETS TARGET... RUNTIME COMPONENT DEVELOPMENT COMPONENT HEADERS FOLDER...)
 function(xgrad_install name)
   cmake_parse_arguments(arg "" "RUNTIME;DEVELOPMENT" "TARGETS;HEADERS" ${ARGN})
@@ -13,7 +13,7 @@ function(xgrad_install name)
     LIBRARY COMPONENT ${arg_RUNTIME} NAMELINK_COMPONENT ${arg_DEVELOPMENT}
     ARCHIVE COMPONENT ${arg_DEVELOPMENT})
   install(EXPORT ${name}Targets NAMESPACE xgrad:: DESTINATION ${cmake_directory} COMPONENT ${arg_DEVELOPMENT})
-  # Kernels, file formats and subcommands are nobody's interface.
+  # Headers of kernels, file formats and subcommands are internal.
   install(DIRECTORY ${arg_HEADERS}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT ${arg_DEVELOPMENT}
     FILES_MATCHING PATTERN "*.hpp"
@@ -38,14 +38,14 @@ function(xgrad_install name)
     # A wheel holds the files as they are built: one library finds the other in its own folder.
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/xgrad.map BUILD_RPATH_USE_ORIGIN ON)
     if(XGRAD_MARCH MATCHES "^x86-64-v[234]$")
-      # Where the loader looks first on processors that can do more.
+      # On processors with these instructions, the loader looks in this folder first.
       install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${XGRAD_MARCH}
         COMPONENT ${arg_RUNTIME}-variant EXCLUDE_FROM_ALL NAMELINK_SKIP)
     endif()
   endif()
 endfunction()
 
-# Installs NAME.pc. `private` is what only a static library asks of its users.
+# Installs NAME.pc. `private` lists the libraries that users of the static library must link.
 function(xgrad_install_pc name component private)
   if(NOT BUILD_SHARED_LIBS)
     set(pc_private ${private})
@@ -71,7 +71,7 @@ if(XGRAD_ENGINE_ONLY)
 endif()
 
 xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS text storage data train)
-# ... but for what other headers include.
+# An exception to the excluded folders, because installed headers include this one.
 install(FILES storage/formats/tensors.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
 install(FILES xgrad.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)

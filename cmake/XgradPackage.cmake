@@ -1,14 +1,13 @@
-# What `cpack` makes of this tree: the Debian packages xgrad-engine and xgrad-engine-dev (the engine), xgrad (library,
-# command, configs) and xgrad-dev. `./run package` builds the trees for it, packs, and tries the packages out
-# (tests/embed/package_test.py).
+# `cpack` makes the Debian packages xgrad-engine and xgrad-engine-dev (the engine), xgrad (library, command, configs) and
+# xgrad-dev. `./run package` builds the trees, runs cpack, and tests the packages (tests/embed/package_test.py).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the xgrad authors <xgrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # names the packages of the libraries, from what is linked
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # but for the engine, of another package here
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # finds the packages of the linked libraries
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # except the engine, which is in another package of this tree
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 include(CPackComponent)
 
@@ -22,7 +21,7 @@ foreach(package libcli11-dev libtomlplusplus-dev libxtensor-dev nlohmann-json3-d
 endforeach()
 file(WRITE ${PROJECT_BINARY_DIR}/copyright "${copyright}")
 
-# One package, of some components: xgrad_package(NAME SECTION DEPENDS DESCRIPTION COMPONENT...)
+# Makes a package of some components: xgrad_package(NAME SECTION DEPENDS DESCRIPTION COMPONENT...)
 macro(xgrad_package name section depends description)
   string(TOUPPER ${name} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
@@ -45,13 +44,13 @@ set(engine "Reverse-mode autograd on xtensor, with layers and optimizers")
 xgrad_package(xgrad-engine science "" "${engine}" engine engine-variant)
 xgrad_package(xgrad-engine-dev libdevel "xgrad-engine ${same}, libxtensor-dev"
   "${engine}: headers, and what CMake and pkg-config read" engine-development)
-# LAPACK is loaded while xgrad runs.
+# xgrad loads LAPACK at run time, so cpack does not find it.
 xgrad_package(xgrad science "xgrad-engine ${same}, liblapack3 | liblapack.so.3" "${PROJECT_DESCRIPTION}"
   runtime runtime-variant)
 xgrad_package(xgrad-dev libdevel "xgrad ${same}, xgrad-engine-dev ${same}, libfmt-dev"
   "${PROJECT_DESCRIPTION}: headers, and what CMake and pkg-config read" development)
 
-# The libraries of other trees, for processors that can do more, as CPACK_INSTALL_CMAKE_PROJECTS names them.
+# The -variant components are libraries for newer processors, from other build trees (CPACK_INSTALL_CMAKE_PROJECTS).
 set(CPACK_COMPONENTS_ALL engine engine-development runtime development)
 set(CPACK_COMPONENTS_VARIANTS engine-variant runtime-variant)
 include(CPack)

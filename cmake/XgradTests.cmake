@@ -1,20 +1,21 @@
-# How tests are given to CTest. A test passes by its exit code alone: nothing that it prints lets it pass or count as
-# skipped, and one that skips a part of itself, ends before its end, or runs nothing, fails. tests/house/honest_test.py plants such tests.
+# Adds tests to CTest. Only the exit code lets a test pass; its output cannot make it pass or count as skipped. A test
+# fails if it skips a part of itself, ends early or runs nothing. tests/house/honest_test.py checks this with such tests.
 
-# Python of the system, where Debian's modules are; another one that comes first in PATH does not have them.
-# Only the tests need it: a system without it configures, and CTest looks for it when they run.
+# Uses the system's Python, because another Python in PATH lacks Debian's modules. Only the tests need it: CMake
+# configures without it, and CTest then looks for it when the tests run.
 find_program(XGRAD_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(NOT XGRAD_PYTHON)
   set(XGRAD_PYTHON python3)
 endif()
 
-# What unittest prints when it skipped a test or found none.
+# Output of unittest if it skipped a test or found none.
 set(XGRAD_UNITTEST_SKIPPED "(^|\n)OK \\(.*skipped=" "(^|\n)Ran 0 tests in ")
 
-# xgrad_python_test(NAME SCRIPT WORDS... [PACKAGE_INDEX] [TIMEOUT SECONDS] [ENVIRONMENT NAME=VALUE...]): a program in
-# Python. It exits with 77 where it cannot run at all, which CTest shows as skipped and CI refuses. PACKAGE_INDEX: it needs
-# tests/requirements.txt in build/venv, or tests/libraries.txt in build/venv-libraries; ./run leaves it out, and says so,
-# where they cannot be installed.
+# Adds a Python program as a test:
+# xgrad_python_test(NAME SCRIPT WORDS... [PACKAGE_INDEX] [TIMEOUT SECONDS] [ENVIRONMENT NAME=VALUE...]). If it cannot run,
+# it exits with 77; CTest then shows it as skipped, which CI does not accept. With PACKAGE_INDEX, it needs
+# tests/requirements.txt in build/venv, or tests/libraries.txt in build/venv-libraries; if these cannot be installed,
+# ./run leaves the test out and says so.
 function(xgrad_python_test name script)
   cmake_parse_arguments(arg "PACKAGE_INDEX" "TIMEOUT" "ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -29,8 +30,8 @@ function(xgrad_python_test name script)
   endif()
 endfunction()
 
-# xgrad_gtest(NAME): every test of the GoogleTest program NAME_test as a test NAME.Suite.Test. CTest lists them when it
-# starts, so that the program need not be built before.
+# xgrad_gtest(NAME) adds every test of the GoogleTest program NAME_test as a test NAME.Suite.Test. CTest lists the tests
+# when it starts, so the program need not be built when CMake configures.
 function(xgrad_gtest name)
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
   file(GENERATE OUTPUT ${include} CONTENT

@@ -1,7 +1,7 @@
-# Debian's arm64, cross-compiled on another architecture; programs run under qemu-user (.ci/arm):
+# Cross-compiles for Debian's arm64. Programs run under qemu-user (.ci/arm):
 #
 #   cmake --toolchain cmake/arm64.cmake -DCMAKE_SYSROOT=ROOT ...   # ROOT: a folder with the libraries of arm64; / if
-#                                                                  # they stand beside those of this machine
+#                                                                  # they are installed on this machine
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,15 +1,15 @@
-# Run by CTest: adds the tests of the GoogleTest program `program` as tests `name`.Suite.Test.
+# CTest runs this file. It adds the tests of the GoogleTest program `program` as tests `name`.Suite.Test.
 #
-# gtest_discover_tests() of CMake is not used: with it a test that prints "[  SKIPPED ]" counts as skipped though it failed.
+# CMake's gtest_discover_tests() is not used, because with it a failed test that prints "[  SKIPPED ]" counts as skipped.
 execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed ERROR_QUIET)
-if(failed)  # it is not built, say; this test fails and shows why
+if(failed)  # for example, it is not built; this test fails and shows why
   add_test(${name}.list ${program} --gtest_list_tests)
   set_tests_properties(${name}.list PROPERTIES TIMEOUT 300)
   return()
 endif()
 
-# GoogleTest makes this file when it starts and removes it when it is done, so a program that a test ended, as by exit(0),
-# leaves it.
+# GoogleTest makes this file when it starts and removes it at the end. So the file remains if a test ended the program, for
+# example by exit(0).
 set(to_the_end [=[
 export TEST_PREMATURE_EXIT_FILE="${TMPDIR:-/tmp}/xgrad-test-$$"
 "$@"

@@ -38,8 +38,8 @@ struct LoaderOptions {
   std::uint64_t seed = 1;  ///< seed of the shuffling
   /// Whether each epoch has a random order of its own; else examples are in order of index.
   bool shuffle = false;
-  /// With `shuffle`: sorts each run of `bucket` batches by length, which saves padding, then
-  /// shuffles the batches. 1 does not sort.
+  /// With `shuffle`: sorts each group of `bucket` consecutive batches by length, which saves
+  /// padding, then shuffles the batches. 1 does not sort.
   std::size_t bucket = 1;
   Curriculum curriculum = {};  ///< skips long examples at first
 };

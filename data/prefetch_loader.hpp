@@ -43,7 +43,7 @@ class PrefetchLoader {
   Made make();
   bool wanted() const;  // whether the thread should make another batch
 
-  Loader loader_;  // of the thread, while there is one
+  Loader loader_;  // only the thread uses it, while there is one
   std::size_t alone_, ahead_;
   LoaderState state_;
   std::mutex mutex_;

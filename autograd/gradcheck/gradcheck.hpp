@@ -48,11 +48,11 @@ struct GradientReport {
   std::string table() const;
 };
 
-/// A function and the leaves to differentiate it by. `f` reads the leaves at every call and depends
-/// on nothing else; dropout, if any, uses a fixed Rng.
+/// A function and the leaves with respect to which it is differentiated. `f` reads the leaves at
+/// every call and depends on nothing else; dropout, if any, uses a fixed Rng.
 template <class T>
 struct GradientProblem {
-  std::vector<Parameter<T>> leaves;  ///< leaves to differentiate by
+  std::vector<Parameter<T>> leaves;  ///< leaves to differentiate with respect to
   std::function<Variable<T>()> f;    ///< computes the result from the leaves' present values
 };
 
@@ -83,12 +83,12 @@ struct GradcheckOptions {
   std::map<std::string, std::string> places = {};
 };
 
-/// Compares two derivatives of <u, f> by every leaf, for a random u. The first is computed by
-/// backward() in double. The second is numerical: the Richardson extrapolation of central
-/// differences of `reference`, which is the same function in T, long double or double. In double it
-/// may be `problem` itself. The error of the numerical derivative is about 1e-15 with four levels
-/// in long double. With two levels in double and a step of 1e-3, it is about 1e-12 times the sum of
-/// |u f|.
+/// Compares two derivatives of <u, f> with respect to every leaf, for a random u. The first is
+/// computed by backward() in double. The second is numerical: the Richardson extrapolation of
+/// central differences of `reference`, which is the same function in T, long double or double. In
+/// double it may be `problem` itself. The error of the numerical derivative is about 1e-15 with
+/// four levels in long double. With two levels in double and a step of 1e-3, it is about 1e-12
+/// times the sum of |u f|.
 ///
 /// If the extrapolation neither agrees with backward() nor has converged, for example near a kink,
 /// the step shrinks. In that case, the rounding of f adds to the allowed error, up to ten times the

@@ -23,7 +23,7 @@ inline void check_masks(const char* op, const AttentionOptions& options, std::si
   check("mask", options.masks.mask, {batch, queries, keys});
 }
 
-/// The factor of the scores.
+/// The factor of the scores: options.scale or, by default, 1 / sqrt(key_width).
 template <class T>
 T attention_scale(const AttentionOptions& options, std::size_t key_width) {
   return T(options.scale ? *options.scale
@@ -80,14 +80,14 @@ struct AttentionProblem {
   bool bf16 = false;
 
   /// Whether backward reads the result. In mixed precision it does so only if a row of scores is
-  /// cut into pieces. A row of one piece holds all scores that backward needs to sum.
+  /// cut into pieces: a row of one piece holds all scores that backward needs to sum.
   bool needs_result() const;
 };
 
-/// Computes attention in blocks, so that memory is linear in the number of tokens. A thread holds
-/// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
-/// (backward). Returns the softmax normalisers that backward reads, (batch, heads, queries, 2): a
-/// row's maximum, and 1 / sum exp(s - maximum).
+/// Computes attention in blocks, so that memory is linear in the number of tokens. In forward, a
+/// thread holds the scores of some queries for all keys; in backward, two blocks of scores, each of
+/// some queries for some keys. Returns the softmax normalisers that backward reads, (batch, heads,
+/// queries, 2): a row's maximum, and 1 / sum exp(s - maximum).
 template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);

@@ -60,8 +60,8 @@ struct MatrixView {
 /// is m x n with rows `ldc` elements apart. With beta = 0, C is not read. Requires: C overlaps
 /// neither A nor B, and A and B have elements of one type.
 ///
-/// A product of two Bf16 is exact in float; the sums are rounded to float as they are for A and B
-/// of float.
+/// With Bf16, each product of two elements is exact in float. The sums are rounded to float, as
+/// with A and B of float.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc);
@@ -72,9 +72,9 @@ template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc);
 
-/// The right factor B of many products, copied once into the order in which they read it. Without
-/// it, every product copies B again, which takes nearly as long as the product itself if A has few
-/// rows. T is float or double.
+/// The right factor B of many products, copied once into the order in which the kernels read it.
+/// Without this copy, every product copies B again, which takes nearly as long as the product
+/// itself if A has few rows. T is float or double.
 template <class T>
 class PackedMatrix {
  public:

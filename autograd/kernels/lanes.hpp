@@ -24,8 +24,8 @@ inline constexpr std::size_t kRegisterBytes = 32;
 inline constexpr std::size_t kRegisterBytes = 16;
 #endif
 
-/// Lanes of a fold, the same for every processor. Rows padded to a multiple of it leave no
-/// remainder.
+/// The number of lanes of a fold, the same for every processor. Rows padded to a multiple of this
+/// number leave no remainder.
 template <class T>
 inline constexpr std::size_t kLanes = std::is_same_v<T, long double> ? 1 : 64 / sizeof(T);
 

@@ -106,7 +106,7 @@ struct AxisView {
   std::size_t inner = 1;
 };
 
-/// The index of an axis that counts from the end if it is negative. Throws ShapeError when the axis
+/// The index of an axis; a negative `axis` counts from the end. Throws ShapeError when the axis
 /// does not exist.
 inline std::size_t axis_of(const char* op, const Shape& shape, std::ptrdiff_t axis) {
   const std::size_t index = std::size_t(axis < 0 ? axis + std::ptrdiff_t(shape.size()) : axis);

@@ -232,7 +232,7 @@ Variable<T> mean_loss(const char* op, const Variable<T>& x, const Variable<T>& y
   return apply<T>(std::make_unique<MeanLoss<T, F, Fx, Fy>>(op, options, f, fx, fy), {x, y});
 }
 
-// The derivatives of a function of x - y, where fy = -fx.
+// The mean of a function of x - y, for which fy = -fx.
 template <class T, class F, class Fx>
 Variable<T> distance_loss(const char* op, const Variable<T>& x, const Variable<T>& y,
                           const LossOptions& options, F f, Fx fx) {
@@ -283,7 +283,7 @@ Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta,
 }
 
 // With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), where
-// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y by x and -x by y.
+// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y for x and -x for y.
 template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
                                              const LossOptions& options) {

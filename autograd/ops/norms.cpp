@@ -27,8 +27,8 @@ RowLayout checked_rows(const char* op, const Inputs<T>& in) {
   return rows;
 }
 
-// layer_norm, which subtracts the mean of a row, or rms_norm, which does not. Keeps x, which
-// usually lives on anyway, and a number or two per row, instead of the normalised x.
+// layer_norm, which subtracts the mean of a row, or rms_norm, which does not. Keeps x, which other
+// ops usually keep anyway, and a number or two per row, instead of the normalised x.
 template <class T, bool kCenters>
 struct RowNorm final : Op<T> {
   explicit RowNorm(double eps) : eps(eps) {}

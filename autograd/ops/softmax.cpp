@@ -106,7 +106,7 @@ struct Sparsemax {
         if (x[i] - largest > tau) sum += x[i] - largest, ++above;
       }
       if (above == before) return largest + tau;
-      tau = std::max(tau, (sum - T(1)) / T(above));  // tau never falls, but for rounding
+      tau = std::max(tau, (sum - T(1)) / T(above));  // tau falls only by rounding errors
       before = above;
     }
   }

@@ -1,4 +1,4 @@
-// Self-attention, forward and backward; limit: its products alone, by OpenBLAS.
+// Benchmarks self-attention, forward and backward. The limit: its products alone, by OpenBLAS.
 #include <cblas.h>
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ struct Sizes {
   std::size_t head() const { return width / heads; }
 };
 
-// The seven products of each head: two forward; in backward the scores again and four of gradients.
+// The seven products of each head: two in forward; in backward the scores again and four gradients.
 void products(const Sizes& s, const float* qkv, float* dqkv, float* scores) {
   const int n = int(s.tokens), d = int(s.head()), row = int(3 * s.width);
   for (std::size_t at = 0; at < s.batch * s.heads; ++at) {

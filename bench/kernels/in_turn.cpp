@@ -14,7 +14,7 @@ namespace xgrad::bench {
 
 namespace {
 
-// Processor time of this thread: what others do with the processor does not count.
+// CPU time of this thread, so that other processes do not count.
 double now() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -36,11 +36,11 @@ double median(std::vector<double> values) {
 }  // namespace
 
 void in_turn(benchmark::State& state, const Work& kernel, const Rivals& rivals) {
-  // Of what may take a hundred times as long.
+  // Few rounds of the plain loop, which may take a hundred times as long as the kernel.
   constexpr std::size_t kPlainRounds = 5;
   constexpr double kPlainSeconds = 0.5;
   set_threads(1);
-  kernel();  // warm: memory is there, and work space
+  kernel();  // warm-up: allocates memory and work space
   std::vector<double> own, limit, plain;
   double spent = 0;
   for (auto _ : state) {

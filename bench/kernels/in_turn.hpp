@@ -1,5 +1,5 @@
-// Kernels timed in turn with their limit and with a plain loop, so that whatever else the machine
-// does falls on all of them.
+// Times kernels in turn with their limit and with a plain loop, so that other work of the machine
+// slows all three alike.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -16,22 +16,22 @@ using Work = std::function<void()>;
 
 /// What a kernel is compared with.
 struct Rivals {
-  Work limit;  ///< what bounds it: the BLAS's products of the same shapes, or a copy of its bytes
-  Work plain;  ///< the loop that the formula says, as the compiler makes it
+  Work limit;  ///< BLAS products of the same shapes, or a copy of as many bytes
+  Work plain;  ///< a plain loop over the formula, as the compiler optimises it
 };
 
 /// A benchmark that times the kernel, its limit and the plain loop in turn, on one thread.
 ///
-/// Its time is the kernel's, of the processor. Counters, of medians: `limit`, the limit's time
-/// divided by the kernel's, which is the share of the limit that the kernel reaches; `plain`, the
-/// plain loop's time divided by the kernel's.
+/// Measures the kernel's CPU time. Two counters are ratios of medians: `limit`, the limit's time
+/// divided by the kernel's, which is the share of the limit that the kernel reaches; and `plain`,
+/// the plain loop's time divided by the kernel's.
 void in_turn(benchmark::State& state, const Work& kernel, const Rivals& rivals);
 
 /// Registers a benchmark that runs `body` with the time that in_turn() sets.
 void add(const std::string& name, const std::function<void(benchmark::State&)>& body);
 
-/// Copies that read and write so many tensors of `size` numbers together, in turn between two
-/// pairs.
+/// Returns work that copies: it reads and writes `tensors` tensors of `size` numbers in total, and
+/// alternates between two pairs of tensors.
 Work copy(double tensors, std::size_t size);
 
 /// Random numbers in [-0.5, 0.5).

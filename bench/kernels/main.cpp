@@ -1,9 +1,9 @@
-// Each kernel against its limit and against the plain loop, on one thread.
+// Compares the time of each kernel with its limit and with a plain loop, on one thread.
 //
 //   build/release/bench/kernels                                # all of them
 //   build/release/bench/kernels --benchmark_filter=layer_norm  # Google Benchmark's options
 //
-// Counters: in_turn.hpp.
+// in_turn.hpp explains the counters.
 #include <cblas.h>
 
 #include <xgrad/autograd/kernels/cpu.hpp>

@@ -1,5 +1,5 @@
-// Ops that pass over memory, forward and backward, on an input of (2048, 384); limit: a copy of the
-// tensors that they must read and write.
+// Benchmarks ops that pass over memory, forward and backward, on an input of (2048, 384). The
+// limit: a copy of the tensors that they must read and write.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kRows = 2048, kWidth = 384, kSize = kRows * kWidth;
 constexpr double kRate = 0.1;
 
-// What plain loops work on; dy is x as well.
+// The arrays of the plain loops. x also serves as dy.
 struct Arrays {
   std::vector<float> x = std::vector<float>(kSize, 0.25f), y = x, dx = x;
   std::vector<float> weight = std::vector<float>(kWidth, 1.0f), dweight = weight, dbias = weight;
@@ -52,7 +52,7 @@ void plain_norm(Arrays& a, bool rms) {
   }
 }
 
-// log_loss: of cross_entropy with the first class as target.
+// With `log_loss`: dx of cross_entropy, with the first class as target.
 void plain_softmax(Arrays& a, bool log_loss) {
   for (std::size_t row = 0; row < kRows; ++row) {
     const float* x = &a.x[row * kWidth];
@@ -107,7 +107,7 @@ void plain_add(Arrays& a) {
 
 using Op = Variable<float> (*)(const Variable<float>&);
 
-// backward() takes dy by value, which reads and writes one tensor more unless it is a number.
+// backward() takes dy by value. Unless dy is one number, this copy reads and writes a tensor.
 void measure(benchmark::State& state, double tensors, Op op, void (*plain)(Arrays&)) {
   const Variable<float> x(uniform({32, kRows / 32, kWidth}), true);
   const Shape result = op(x).shape();
@@ -129,8 +129,7 @@ const Variable<float>& feature_weights() {
 
 struct Pass {
   const char* name;
-  double
-      tensors;  // of the input's size, read or written; where x comes in twice, two gradients add
+  double tensors;  // read or written, of the input's size; if x is two inputs, its gradients add
   Op op;
   void (*plain)(Arrays&);
 };

@@ -1,4 +1,4 @@
-// Products of linear layers; limit: OpenBLAS.
+// Benchmarks products of linear layers. The limit: OpenBLAS.
 #include <cblas.h>
 #include <fmt/format.h>
 
@@ -57,7 +57,7 @@ void measure(benchmark::State& state, const Product& p) {
 
 }  // namespace
 
-// Of a layer y (tokens, out) = x (tokens, in) W^T: forward, dX = dY W and dW = dY^T X.
+// The products of a layer y (tokens, out) = x (tokens, in) W^T: forward, dX = dY W and dW = dY^T X.
 void add_products() {
   constexpr std::size_t kShapes[][3] = {{512, 64, 64},    {512, 64, 256},   {2048, 128, 128},
                                         {2048, 128, 512}, {2080, 384, 384}, {2080, 384, 1536},

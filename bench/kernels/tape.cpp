@@ -1,5 +1,5 @@
-// What a node of the graph costs beyond its kernel: chains of an op on one number, whose kernel
-// multiplies once.
+// Measures the cost of a node of the graph besides its kernel: in chains of an op on one number,
+// each kernel multiplies once.
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
 
@@ -9,7 +9,7 @@ namespace xgrad::bench {
 
 namespace {
 
-// Forward and backward; the time is that of the chain, `node` that of one of its nodes.
+// Forward and backward. Reports the time of the chain and, as `node`, the time of one node.
 void tape(benchmark::State& state) {
   set_threads(1);
   const auto nodes = std::size_t(state.range(0));

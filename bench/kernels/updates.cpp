@@ -1,4 +1,4 @@
-// What passes over all parameters: the optimizer and the norm of the gradients; limit: a copy.
+// Benchmarks passes over all parameters: optimizer and gradient norm. The limit: a copy.
 #include <cmath>
 #include <vector>
 

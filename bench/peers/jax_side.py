@@ -1,4 +1,4 @@
-"""JAX's side: loss, gradients and Adam as one compiled function, whose buffers are reused."""
+"""JAX's side: one compiled function computes loss, gradients and Adam, and reuses its buffers."""
 
 import functools
 import os
@@ -12,11 +12,11 @@ import numpy  # noqa: E402
 import worker  # noqa: E402
 from jax import numpy as jnp  # noqa: E402
 
-jax.config.update("jax_default_prng_impl", "unsafe_rbg")  # the fastest of its generators
+jax.config.update("jax_default_prng_impl", "unsafe_rbg")  # the fastest generator of JAX
 
 
 def initial(w):
-    """Parameters by the names that xgrad has."""
+    """{name of a parameter, as in xgrad: its values}."""
     generator = numpy.random.default_rng(1)
 
     def matrix(rows, columns):
@@ -39,7 +39,7 @@ def initial(w):
 
 
 def logits(w, p, ids, key):
-    """Without dropout where there is no key."""
+    """The logits; without dropout if `key` is None."""
     def linear(path, x):
         return x @ p[path + ".weight"].T + p[path + ".bias"]
 

@@ -1,4 +1,4 @@
-"""64 runs at once in JAX: one compiled loop over all steps, mapped over the runs. jax_sweep.py WORKLOAD STEPS RATES SEEDS, all as JSON."""
+"""Trains 64 runs at once in JAX, by one compiled loop over the steps, mapped over the runs: jax_sweep.py WORKLOAD STEPS RATES SEEDS, in JSON."""
 
 import json
 import os
@@ -16,7 +16,7 @@ EXAMPLES, VALIDATION = 2000, 200
 
 
 def trained(w, steps, first, rate, seed):
-    """The validation loss of a run."""
+    """Trains a run and returns its validation loss."""
     key = jax.random.key(seed)
     data = jax.random.randint(jax.random.fold_in(key, 0), (EXAMPLES + VALIDATION, w.tokens), 0, w.vocabulary)
     train, held_out = data[:EXAMPLES], data[EXAMPLES:]

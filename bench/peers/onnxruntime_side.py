@@ -1,4 +1,4 @@
-"""onnxruntime's side: forward passes of the model that xgrad exported, with the weights in the archive beside it."""
+"""onnxruntime's side: forward passes of a model that xgrad exported. `weights` is an archive with the same weights."""
 
 import numpy
 import onnxruntime

@@ -1,4 +1,4 @@
-"""The model of the benchmarks in PyTorch, with the parameter names that xgrad has."""
+"""The model of the benchmarks in PyTorch, with the same names of parameters as in xgrad."""
 
 import torch
 from torch import nn
@@ -43,7 +43,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Logits (B, N, V) of ids (B, N); `w` has the sizes and how attention is computed."""
+    """Maps ids (B, N) to logits (B, N, V). `w` has the sizes and the form of attention."""
 
     def __init__(self, w):
         super().__init__()

@@ -1,7 +1,7 @@
-"""PyTorch's side of bench/ranks.py: steps of a model in one process, or in several by DistributedDataParallel over gloo. Prints the median
+"""PyTorch's side of bench/ranks.py: trains a model in one process, or in several by DistributedDataParallel over gloo. Prints the median
 seconds of a step.
 
-torch_ranks.py SIZES PROCESSES THREADS STEPS; SIZES is a JSON object with the members of workloads.Workload. Calls itself for the others.
+torch_ranks.py SIZES PROCESSES THREADS STEPS; SIZES is a JSON object with the members of workloads.Workload. Starts the other processes.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A run in PyTorch, from the start of its process to its validation loss: torch_sweep.py WORKLOAD STEPS RATE SEED, all as JSON."""
+"""Trains a run in PyTorch and prints its validation loss: torch_sweep.py WORKLOAD STEPS RATE SEED, in JSON."""
 
 import json
 import sys

@@ -1,11 +1,11 @@
-"""What every peer does alike: its options, and the loop that answers the commands which bench/train_step.cpp answers.
+"""The common parts of all peers: the options, and the loop that answers commands, as bench/train_step.cpp does.
 
-    step N         N training steps: seconds of each, the last loss
+    step N         N training steps: the seconds of each, the last loss
     predict N      N forward passes
     save W NAMES   writes all weights as raw float32 in the order of NAMES (a file of JSON), then ids and targets as raw int32
-    check G LOSS   the largest relative difference to that loss and those gradients, without dropout
-    compare L      the largest relative difference to those logits
-    memory         resident bytes: their peak, and what they were when the libraries were loaded
+    check G LOSS   the largest relative difference from this loss and the gradients in file G, without dropout
+    compare L      the largest relative difference from the logits in file L
+    memory         resident bytes: the peak, and after the libraries were loaded
 """
 
 import argparse
@@ -29,7 +29,7 @@ def peak_bytes():
 
 
 class Peer:
-    """The base of a peer, which adds the commands that it can do."""
+    """The base class of all peers. Each peer adds its commands as methods."""
 
     def __init__(self):
         self.before = peak_bytes()
@@ -47,7 +47,7 @@ class Peer:
 
 
 def write(path, names_path, weights, *batch):
-    """Weights by name, then the batch, as NumPy arrays."""
+    """Writes the weights in the order of the names, then the batch, as raw numbers. Returns the names."""
     with open(names_path) as file:
         names = [name for name, _ in json.load(file)]
     if sorted(names) != sorted(weights):
@@ -61,12 +61,12 @@ def write(path, names_path, weights, *batch):
 
 
 def difference(ours, theirs):
-    """Relative to the largest entry; where all are 0, absolute."""
+    """The largest difference, relative to the largest entry; absolute if all entries are 0."""
     return float(abs(ours - theirs).max() / (abs(ours).max() or 1))
 
 
 def worst(numpy, path, names, gradients, ours, theirs):
-    """The largest difference of all gradients, and of the losses."""
+    """The largest relative difference among all gradients and the losses."""
     found, at = [abs(float(ours) - float(theirs)) / float(ours)], 0
     read = numpy.fromfile(path, "float32")
     for name in names:
@@ -75,11 +75,11 @@ def worst(numpy, path, names, gradients, ours, theirs):
         at += size
     if at != read.size:
         raise ValueError(f"{read.size} numbers of gradients, not {at}")
-    return float(numpy.max(found))  # NaN where one is, unlike max()
+    return float(numpy.max(found))  # NaN if a difference is NaN, unlike max()
 
 
 def serve(peer):
-    # What libraries print must not get between the answers.
+    # Output of libraries must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

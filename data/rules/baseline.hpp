@@ -14,8 +14,8 @@ namespace xgrad {
 /// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
 using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 
-/// Measures a rule: the fraction of right targets, and of examples with all targets right. Targets
-/// without a label do not count.
+/// Measures a rule: the fraction of targets that it predicts correctly, and of examples with all
+/// targets correct. Targets without a label do not count.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
 
 /// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that

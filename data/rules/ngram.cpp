@@ -22,7 +22,7 @@ struct Score {
 };
 
 struct Scores {
-  std::vector<Score> orders;  // of n-grams of 1 to n tokens, at n - 1
+  std::vector<Score> orders;  // orders[n - 1]: n-grams of 1 to n tokens
   double targets = 0;
 };
 

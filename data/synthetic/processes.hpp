@@ -35,7 +35,7 @@ Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
 /// probability.
 std::vector<double> smooth(const Chain& chain, const std::vector<double>& likelihood);
 
-/// The probabilities that are proportional to the exponentials of these logarithms.
+/// The softmax of `values`: probabilities in proportion to their exponentials.
 std::vector<double> from_logarithms(std::vector<double> values);
 
 /// Adds the score of the best guess from a distribution to `sum`: the largest probability to

@@ -1,5 +1,5 @@
 // Synthetic tasks: tasks whose examples are generated. A few functions describe such a task. Also
-// draws the inputs that most of them use: random tokens, all equally likely, and random edges
+// functions that draw inputs of many tasks: random tokens, all equally likely, and random edges
 // between them.
 #pragma once
 

@@ -28,7 +28,7 @@ static std::string format_of(const std::string& path) {
     if (ending == name) return format;
   }
   check<DataError>(ending != ".txt", path,
-                   ": is plain text; set task.format to lines or paragraphs, which are its rows");
+                   ": is plain text; set task.format to lines or paragraphs: each is then a row");
   detail::fail<DataError>(path,
                           ": cannot tell the format from the name; set task.format to csv, tsv, ",
                           "jsonl, lines, paragraphs, hdf5 or npy");
@@ -217,7 +217,7 @@ void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
 void read_plain_text(ByteStream& bytes, const std::vector<std::string>& columns, bool paragraphs,
                      const VisitBlock& visit) {
   check<DataError>(columns.size() == 1, bytes.name(), ": plain text has one column, the text, and ",
-                   excerpt(columns.back()), " is wanted too; it needs task.labels = \"next\" or ",
+                   excerpt(columns.back()), " is not in it; set task.labels to \"next\" or ",
                    "\"masked\"");
   Blocks blocks(bytes, columns, visit);
   std::string line, *paragraph = nullptr;

@@ -175,7 +175,7 @@ class Reader {
 /// Links by their path from the root: "encoder/weight".
 using Links = std::vector<std::pair<std::string, H5L_type_t>>;
 
-// Returns 1, which ends the visit, at a link too many or too deep.
+// Returns 1, which ends the visit, if there are too many links or one is too deep.
 herr_t collect(hid_t, const char* path, const H5L_info_t* info, void* links) {
   auto& known = *static_cast<Links*>(links);
   known.emplace_back(path, info->type);

@@ -43,7 +43,7 @@ Hdf5Handle timeless(hid_t kind) {
   return list;
 }
 
-// libhdf5 needs memory besides the image, and may crash if there is none. So this tests beforehand.
+// Checks that libhdf5 will have memory besides the image: without it, libhdf5 may crash.
 void need_memory() {
   // The compiler would remove the allocation without volatile.
   void* const volatile room = std::malloc(8 << 20);

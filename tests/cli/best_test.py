@@ -52,7 +52,7 @@ class Best(CommandTest):
         self.assertTrue(said["last"].stdout.startswith("test    "), said["last"].stdout)
         self.assertIn(f", worse than {min(row['loss'] for row in self.rows('last') if row['split'] == 'validation'):.4f} at step {best}; "
                       "train.keep_best=true would take the weights of that step\n", said["last"].stderr)  # fmt: skip
-        self.assertIn(f" at step {best}, whose weights are the model; train.patience would end such a run earlier\n", said["best"].stderr)
+        self.assertIn(f" at step {best}; the model has the weights of that step; train.patience would end such a run earlier\n", said["best"].stderr)
         self.assertRegex(self.xgrad("compare", "best", "last").stdout, rf"(?m)^last step +60 +60\nscored step +{best} +60$")
         for run, end in (("best", f", best step {best}"), ("last", " a second")):
             self.assertRegex(self.report(run), rf"finished</span> after 60 steps[^<]*{end}</p>")
@@ -173,7 +173,7 @@ class Best(CommandTest):
             for words in commands:
                 said = self.xgrad(*words, exit_code=4).stderr
                 self.assertTrue(said.startswith(f"xgrad: {why}"), said)
-                self.assertIn("it is the best checkpoint of the run (train.keep_best); --last takes the last", said)
+                self.assertIn("it is the best checkpoint of the run (train.keep_best); to take the last one instead, use --last (", said)
                 self.assertFalse((self.folder / words[-1]).is_file())
             self.assertIn("There are none: ", self.report("run"))
             self.assertEqual(json.loads(self.xgrad("eval", "run", "--last", "--json").stdout)["step"], 60)

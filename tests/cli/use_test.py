@@ -107,7 +107,7 @@ class Use(CommandTest):
         self.xgrad("export", "run", "--to", "safetensors", "--out", "w.safetensors")
         for command in ("predict", "eval"):
             done = self.xgrad(command, "w.safetensors", exit_code=4)
-            self.assertIn("`xgrad import` makes one of a config and weights of another program", done.stderr)
+            self.assertIn("`xgrad import` makes one from a config and the weights of another program", done.stderr)
 
     def test_gradcheck(self):
         out = self.xgrad("gradcheck", "small.toml").stdout

@@ -187,8 +187,8 @@ std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const Tr
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(
       error.what(), "\n  it is the best checkpoint of the run ",
-      "(train.keep_best); --last takes the last, in Python last=True, and "
-      "train.keep_best=false where a run goes on");
+      "(train.keep_best); to take the last one instead, use --last (in Python last=True), "
+      "or train.keep_best=false to continue a run");
 }
 
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {

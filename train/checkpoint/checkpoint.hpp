@@ -209,10 +209,10 @@ std::string own_data(const std::string& directory, const std::string& path);
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// Which checkpoint of a run directory to take. model: best_checkpoint() if there is one, else the
-/// last. Its argument `train` comes from the run's config.toml, not from the checkpoint. last: the
-/// last that is not damaged. resumed: the one to resume from, which is the last that is neither
-/// damaged nor unsaved (PassOver::unsaved).
+/// Which checkpoint of a run directory to take. model: best_checkpoint() with the `train` of the
+/// run's config.toml, not of the checkpoint; if there is none, the last. last: the last that is not
+/// damaged. resumed: the one to resume from, which is the last that is neither damaged nor unsaved
+/// (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

@@ -22,7 +22,7 @@ constexpr const char* kConfig = "/trainer/config";
 constexpr const char* kState = "/trainer/state";
 const std::string kStates = "/trainer/state/";  // before the name of an entry
 constexpr std::size_t kNameLimit = 1000;
-// Bounds the memory of the module, the header and the names of a tensor while they are written.
+// Upper bound of the memory of a tensor's module, header and names while they are written.
 constexpr std::size_t kTensorBytes = 4096;
 
 using Names = std::vector<std::string>;
@@ -232,8 +232,8 @@ constexpr std::size_t kDigest = 32, kDigested = kSealSize - kDigest;  // in a se
   check<CheckpointError>(size >= kSealSize, "too short for a checkpoint: ", size,
                          " bytes, and a seal alone has ", kSealSize);
   detail::fail<CheckpointError>(
-      "not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes one of a "
-      "config and weights of another program");
+      "not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes one from "
+      "a config and the weights of another program");
 }
 
 /// Checks the seal by the first and last kSealSize bytes of a file, or by all if it has fewer.

@@ -7,7 +7,7 @@
 
 namespace xgrad::detail {
 
-// The default arguments of a book's multi-head attention (S0.12) and of its encoder block (S1.10).
+// Defaults of a book's multi-head attention and encoder block (docs/spec.md: S0.12, S1.10).
 const std::vector<Preset>& model_presets() {
   static const std::vector<Preset> presets = {
       {"vit_book_mhsa",

@@ -96,7 +96,7 @@ class GradientFlow {
   struct Made {
     std::string name;                        // "op 3 relu in head", or "the parameter"
     bool arrived = false;                    // whether it has a gradient
-    double gradient = 0;                     // largest magnitude in that
+    double gradient = 0;                     // largest magnitude in the gradient
     std::shared_ptr<const void> owner = {};  // keeps its address from being used again
   };
   struct Read {

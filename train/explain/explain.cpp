@@ -183,7 +183,7 @@ std::string name_of(const std::string& path) {
 Explanation explain_html(const std::string& run, std::size_t every, Take take) {
   const FoundRun found = find_run(run, {}, take);
   const auto unknown = unknown_settings(found.config, known_to_onnx());
-  check<ConfigError>(unknown.empty(), "explain does not know ", joined(unknown));
+  check<ConfigError>(unknown.empty(), "explain does not support ", joined(unknown));
   const auto task = make_task(found.config, &found.checkpoint);
 
   Json tensors = Json::array();

@@ -1,8 +1,8 @@
 """Recomputes xgrad's results for a few examples, forward and backward, with NumPy only: CHECK.py [WEIGHTS.npz].
 
-Reads WEIGHTS.npz and WEIGHTS.reference.npz (by default those of this file's own name), computes logits, loss and the
-gradient of every parameter in float64, prints the worst difference of each kind, and exits with 1 when one is above
-what rounding explains.
+Reads WEIGHTS.npz and WEIGHTS.reference.npz; by default, the files with the name of this one. Computes logits, loss and the
+gradient of every parameter in float64, and prints the worst difference of each kind. Exits with 1 if a difference is larger
+than rounding errors.
 """
 
 import math
@@ -143,7 +143,7 @@ def block(name, model, mask):
 
 
 def embed(model, reference):
-    """The input as vectors; the function it returns takes dx to the embeddings' gradients."""
+    """Returns the input as vectors, and a function that computes the embeddings' gradients from dx."""
     token, ids = "embedding.token.weight", reference.get("ids")
     if ids is not None:
         x = W[token][ids]
@@ -234,7 +234,7 @@ def distance(train, outputs, targets, valid):
 
 
 def recompute(model, train, reference):
-    """Logits and loss; fills G."""
+    """Returns logits and loss, and fills G."""
     x, embedding_back = embed(model, reference)
     mask = reference.get("mask", np.ones(x.shape[:2], bool))
     if mask.shape[1] < x.shape[1]:
@@ -270,7 +270,7 @@ def main():
     worst = {"logits": (np.abs(logits - reference["logits"]).max() / np.abs(logits).max(), "logits"),
              "loss": (abs(loss - reference["loss"]) / max(1, loss), "loss")}
     for name in W:
-        # A gradient that is only rounding error, such as that of a key's bias, is compared at the size of the others.
+        # A gradient that is only rounding error, such as a key bias's, is compared relative to the size of the others.
         expected = reference["gradient." + name]
         scale = max(np.abs(expected).max(), 1e-3 * largest)
         off = np.abs(G[name] - expected).max() / scale

@@ -24,7 +24,7 @@ using Tensors = std::vector<NamedTensor>;
 struct Library {
   std::string name, model;
   KnownModel known;   // settings that the library's model supports
-  const char* words;  // pairs, applied in order: part of a name here, then there
+  const char* words;  // pairs, applied in order: part of xgrad's name, its replacement
   std::string (*constructor)(const Config&, const TaskShape&);
   bool needs_qkv_bias = false;
   // For models of tokens: separate query, key and value, and an embedding table for one token type.
@@ -60,7 +60,7 @@ Tensors with_qkv_bias(const Tensors& tensors) {
 }
 
 // Splits packed projections. Appends the class token to the word embeddings. BERT's pooler, which
-// lies between it and the head, gets identity weights.
+// lies between the class token and the head, gets identity weights.
 Tensors as_bert(const Tensors& tensors) {
   Tensors result;
   const auto add = [&](const std::string& name, const AnyTensor& tensor, const auto& make) {

@@ -24,7 +24,7 @@ class EachActivation final : public ActivationTaker<T> {
   /// The function: returns what replaces x.
   using Take = std::function<Variable<T>(const std::string& path, const ActivationPlace& place,
                                          const Variable<T>& x)>;
-  /// For the activations of this name in the module that has these parameters.
+  /// Calls `take` for the activations of this name in the model with these parameters.
   EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
       : name_(name), take_(std::move(take)) {
     for (const Parameter<T>& p : parameters) {
@@ -64,9 +64,9 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch);
 
-/// Returns the logits of a batch, without dropout, after replacing the activations that `values`
-/// names by its values, rounded to T. Throws Error if the model has no activation of a name,
-/// ShapeError if a shape differs.
+/// Replaces activations by the `values` of their names, rounded to T. Returns the logits of a
+/// batch, without dropout. Throws Error if the model has no activation of a name, ShapeError if a
+/// shape differs.
 template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,

@@ -31,8 +31,8 @@ std::vector<std::string> token_names(const Example& example, const TaskShape& sh
                                      std::size_t rows);
 
 /// Names the rows and columns of a map of an example: its queries and keys; empty if they are
-/// unknown. In a decoder, a row is the output that the model predicts there. In its self-attention,
-/// a column is the output that it reads there, after "[begin]".
+/// unknown. In a decoder, a row has the name of the output that the model predicts there. In its
+/// self-attention, a column has the name of the output that it reads; the first is "[begin]".
 std::pair<std::vector<std::string>, std::vector<std::string>> map_names(const AttentionMap& map,
                                                                         const Example& example,
                                                                         const TaskShape& shape);

@@ -85,8 +85,8 @@ std::string digest_of(const Config& config) {
   return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
 }
 
-// The digest of a config without keys that do not change the checked gradients, because a resumed
-// run may change these keys: optimizer, schedule, claims, length, saves and the place of the run.
+// The digest of the keys of a config that change the checked gradients. Leaves out optimizer,
+// schedule, claims, length, saves and the place of the run, because a resumed run may change these.
 std::string digest_of_checked(Config config, const std::string& run) {
   config.optim = {};
   config.schedule = {};
@@ -268,7 +268,7 @@ std::string sentence(const Certificate& certificate) {
 
 std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run) {
   const ModelCheck& before = certificate.check;
-  // Certificates of older versions may have only the first, or absolute paths in the second.
+  // Older versions wrote only `config`, or computed `checked` with absolute paths.
   const bool same = certificate.config == digest_of(config) ||
                     certificate.checked == digest_of_checked(config, run);
   check<CheckpointError>(same, "checked the gradients of another config");

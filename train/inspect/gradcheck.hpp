@@ -30,8 +30,8 @@ struct ModelCheck {
 /// Probes each tensor at 32 random entries (at all entries if it has fewer), and along a random
 /// direction through all its entries. Finite differences are computed in long double, with a
 /// tolerance of 1e-11 of the tensor's largest gradient. If the matrix products of all probes need
-/// more than 2e10 operations, which would take more than about 15 s, they are computed in double,
-/// with a tolerance of 1e-8.
+/// more than 2e10 operations (about 15 s), the differences are computed in double, with a tolerance
+/// of 1e-8.
 ///
 /// With `places`, probes each tensor only at the place that `places` gives for its name, written as
 /// in a row of a report. Throws ConfigError, DataError, IoError.
@@ -40,8 +40,8 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
   std::string config;  ///< SHA-256 of the config without execution keys
-  /// SHA-256 of the config also without optimizer, schedule, claims, length and saves, and with
-  /// own_data() in place of paths, so that the run may move.
+  /// SHA-256 of the config without execution keys, optimizer, schedule, claims, length and saves;
+  /// own_data() replaces paths, so that the run may move.
   std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double

@@ -135,7 +135,7 @@ class Profiler final : public OpObserver {
 template <class F>
 double best_time(const F& f) {
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 20; ++i) {  // so that no other process disturbs at least one
+  for (int i = 0; i < 20; ++i) {  // so that other processes do not slow them all
     const Clock::time_point start = Clock::now();
     f();
     best = std::min(best, seconds_between(start, Clock::now()));

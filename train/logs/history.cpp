@@ -126,7 +126,7 @@ std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& r
       fmt::format("the last validation {} is {}, worse than {:.4f} at step {}", train.best_metric,
                   figure_text(*last, *error), *best, best_step);
   if (!train.keep_best) return said + "; train.keep_best=true would take the weights of that step";
-  return said + ", whose weights are the model" +
+  return said + "; the model has the weights of that step" +
          (train.patience > 0 ? "" : "; train.patience would end such a run earlier");
 }
 

@@ -68,7 +68,7 @@ struct RunGroup {
 
   /// "finished", "failed" or "unfinished"; for several runs "3 finished, 1 failed".
   std::string state() const;
-  /// The runs that the means are over: the finished ones; the unfinished ones if none finished; all
+  /// The runs that the means average: the finished runs; the unfinished ones if none finished; all
   /// if all failed.
   std::vector<const RunHistory*> averaged() const;
 };

@@ -300,7 +300,7 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   try {
     f();
   } catch (...) {
-    average_->swap();  // no gather: other ranks may not call gather, too
+    average_->swap();  // without gather(), which all ranks would have to call
     throw;
   }
   swap();

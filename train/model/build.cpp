@@ -124,7 +124,7 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
                          : " generates a sequence, which the task does not ask for");
 }
 
-// A model that saw the token to predict, or one that contains its target, would learn nothing else.
+// A model that sees the token to predict, or a token that contains its target, would only copy it.
 void check_causal(const ModelConfig& config, const TaskShape& shape) {
   const bool next = shape.next != NextToken::none;
   if ((!next && !shape.causal) || config.kind == "mlp") return;

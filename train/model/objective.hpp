@@ -74,7 +74,7 @@ struct TrainingLoss {
 ///
 /// over the examples of `whole`, the L attentions, including those of a decoder, and the H (H - 1)
 /// ordered pairs of heads g and h. A (N, M) are the attention maps before dropout, without rows of
-/// padding (S2.14, Lin et al. 2017). A micro-batch adds the part of its own examples. Throws
+/// padding (Lin et al. 2017). A micro-batch adds the part of its own examples. Throws
 /// ShapeError if the model has no attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,

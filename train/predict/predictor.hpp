@@ -25,7 +25,7 @@ namespace xgrad {
 std::vector<FoundRun> find_runs(const std::vector<std::string>& paths,
                                 const std::vector<std::string>& overrides = {},
                                 Take take = Take::model);
-/// The override for another train.precision; none if it is empty.
+/// The override that sets train.precision; none if `precision` is empty.
 inline std::vector<std::string> in_precision(const std::string& precision) {
   if (precision.empty()) return {};
   return {"train.precision=" + precision};

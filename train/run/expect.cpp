@@ -100,12 +100,12 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
                               "is not measured for targets that are ", to_string(empty.target));
   }
   check<ConfigError>(!expect.at_token_ceiling || task.token_ceiling().has_value(),
-                     "expect.at_token_ceiling: the task does not know the best possible accuracy "
-                     "from a token alone");
+                     "expect.at_token_ceiling: the best accuracy that is possible from a "
+                     "token alone is not known for this task");
   if (!expect.below_ceiling && !expect.above_floor) return;
   check<ConfigError>(task.ceiling(Split::test).has_value(), "expect.",
                      expect.below_ceiling ? "below_ceiling" : "above_floor",
-                     ": the task does not know the best possible result");
+                     ": the best possible result is not known for this task");
 }
 
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,

@@ -48,7 +48,7 @@ struct Result {
   std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
-  std::string arithmetic = {};                ///< in which it was computed; see cpu.hpp
+  std::string arithmetic = {};                ///< how it was computed; see cpu.hpp
   std::optional<std::uint64_t> best = {};  ///< the step whose weights gave `test`, if not the last
 };
 

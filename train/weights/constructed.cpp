@@ -136,9 +136,9 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
     w.hidden(s, s) = w.hidden(symbols + s, s) = w.mlp(s, share) = 1;
     w.hidden_bias(s) = -1;
   }
-  // Among n tokens, c equal ones with score 1, where the others have score 0, have the share
-  // r_c = c e / (c e + n - c). The nearest r_c to the share r: -(r - r_c)^2 is linear in r but for
-  // r^2, which is the same for every class. Class c - 1 means the count c.
+  // Among n tokens, c equal ones with score 1, where the others have score 0, have the share r_c =
+  // c e / (c e + n - c). The logit of class c - 1, which means the count c, is -(r - r_c)^2 + r^2:
+  // it is linear in the share r, and largest for the nearest r_c.
   const auto n = double(shape.max_length);
   for (std::size_t c = 1; c <= shape.classes; ++c) {
     const double e = portable::exp(1.0), r = double(c) * e / (double(c) * e + n - double(c));

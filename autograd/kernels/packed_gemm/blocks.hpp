@@ -101,8 +101,8 @@ template <class Isa, class T, int R, int V>
   write_tile<Isa, T, R, V>(job, sum);
 }
 
-// Terms of the sums in a block, or, on AMX, pairs of terms. A block of B takes 576 KiB, so that it
-// fits an L2 cache of 1 MiB beside the tiles of A and C.
+// The depth of a block: the number of terms of the sums or, on AMX, of pairs of terms. A block of B
+// takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);

@@ -192,9 +192,9 @@ struct Source<Isa, float, Bf16> {
   static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
-/// The Source of an instruction that multiplies pairs: two terms of a sum in the bits of a float,
-/// which do not form a number. The first is in the lower half or, `swapped`, in the upper one. The
-/// term after the last is 0.
+/// The Source of an instruction that multiplies pairs. A float holds the bits of two terms of a
+/// sum, and is no number itself. The first term is in the lower half or, `swapped`, in the upper
+/// half. The term after the last is 0.
 template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;

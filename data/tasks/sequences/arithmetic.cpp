@@ -143,7 +143,7 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
           task.shape.vocabulary = 10;
           task.shape.max_length = digits;
           task.shape.class_names = kWords;
-          // Three digits take four words, and each of the groups before the last one more.
+          // Three digits take four words. Each group of three but the last takes one more.
           task.shape.max_outputs = digits / 3 * 4 + digits % 3 + (digits - 1) / 3 + 1;
           task.draw = [digits](const Rng& rng) {
             // The larger of two lengths, since there are few short numbers.

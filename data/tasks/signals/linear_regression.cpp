@@ -60,7 +60,7 @@ Synthetic::Best least_squares(const std::vector<float>& features, const Sizes& s
     const double variance = unknown + sizes.noise * sizes.noise;
     sum.loss += variance;
     sum.targets += 1;
-    // The pairs before determine y up to rounding: without noise, d pairs determine w.
+    // The earlier pairs determine y up to rounding: without noise, d pairs determine w.
     if (unknown <= kRounding * square) continue;
     for (std::size_t a = 0; a < d; ++a) {
       for (std::size_t b = 0; b < d; ++b) {

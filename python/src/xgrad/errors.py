@@ -22,7 +22,7 @@ class DataError(Error, ValueError):
 
 
 class CheckpointError(Error, ValueError):
-    """A checkpoint is damaged, from another program, or does not fit the model."""
+    """A checkpoint is damaged, was not written by xgrad, or does not fit the model."""
 
 
 class NumericError(Error, FloatingPointError):

@@ -50,7 +50,7 @@ TEST(PlainText, ItsRowsAreNotGuessed) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.write("a.txt", "one\ntwo\n");
   EXPECT_EQ(test::message_of<DataError>([&] { open_table(path, "auto", {"text"}); }),
-            path + ": is plain text; set task.format to lines or paragraphs, which are its rows");
+            path + ": is plain text; set task.format to lines or paragraphs: each is then a row");
 }
 
 TEST(NextTokens, EachTokenIsTheTargetOfThoseBeforeIt) {

@@ -112,7 +112,7 @@ TEST(CheckpointIntegrity, RefusalsSayWhatIsWrong) {
   EXPECT_EQ(
       refusal(std::string(4096, 'x')),
       "a.h5: not a checkpoint of xgrad: neither an HDF5 file nor sealed; `xgrad import` makes "
-      "one of a config and weights of another program");
+      "one from a config and the weights of another program");
 }
 
 TEST(CheckpointIntegrity, C5_WhatIsNoFileIsRefused) {

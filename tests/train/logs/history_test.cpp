@@ -112,7 +112,7 @@ TEST(RunHistory, SaysThatTheLastValidationIsWorseThanTheBest) {
   };
   const std::string worse =
       "the last validation loss is 0.4790 ± 0.0200, worse than 0.3710 at step 3";
-  const std::string model = worse + ", whose weights are the model";
+  const std::string model = worse + "; the model has the weights of that step";
   EXPECT_EQ(said(0.479, 0.02), model + "; train.patience would end such a run earlier");
   train.patience = 2;
   EXPECT_EQ(said(0.479, 0.02), model);

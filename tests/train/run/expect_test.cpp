@@ -142,8 +142,8 @@ TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
             "expect.at_token_ceiling: accuracy is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "hmm"), "none");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "markov"),
-            "expect.at_token_ceiling: the task does not know the best possible accuracy from a "
-            "token alone");
+            "expect.at_token_ceiling: the best accuracy that is possible from a token alone is "
+            "not known for this task");
   EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "copy"),
             "expect.r2: is not measured for targets that are classes");
 }
@@ -243,7 +243,7 @@ TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
     FAIL() << "no exception";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "expect.above_floor: the task does not know the best possible result");
+                 "expect.above_floor: the best possible result is not known for this task");
   }
 }
 
