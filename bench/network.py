@@ -144,7 +144,9 @@ def checked():
 
 def text_of_check(rows, found):
     text = (f"Measured with two processes: latency {1000 * found['latency']:.1f} ms, bandwidth {found['bandwidth'] / 1e6:.0f} MB/s "
-            f"(set: {1000 * SLOW[0]:.0f} ms, {SLOW[1] / 1e6:.0f} MB/s). A step has {found['buckets']} buckets and {found['others']:.0f} other operations.\n\n")
+            f"(set: {1000 * SLOW[0]:.0f} ms, {SLOW[1] / 1e6:.0f} MB/s). "
+            f"In a step, each of the two processes makes {found['buckets'] + found['others']:.0f} MPI operations: {found['buckets']} for the "
+            f"[buckets of gradients](#the-number-of-shards) and {found['others']:.0f} others.\n\n")
     return text + show.table(["processes", "step without a network", "on the slow network", "predicted", "predicted ÷ measured"],
                              [[r, *(show.milliseconds(1000 * x) for x in (fast, slow, predicted)), f"{predicted / slow:.2f}"] for r, fast, slow, predicted in rows])
 
