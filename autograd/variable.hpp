@@ -44,7 +44,7 @@ struct Versioned : Tensor<T> {
 
   std::uint64_t version = 0;  ///< calls of mutable_value() so far
   bool recorded = false;      ///< whether a recorded op computed it: the op's backward may read it
-  std::shared_ptr<detail::PackedCopies<T>> packed;  ///< made by pack_weights(); else null
+  std::shared_ptr<detail::PackedCopies<T>> packed;  ///< copies for faster matrix products, or null
 };
 
 /// A handle to a value and, if a gradient is wanted, to the op that made it. Copies share both.

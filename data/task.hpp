@@ -26,7 +26,7 @@ struct Example {
   std::vector<float> features = {};    ///< one image (H, W, C) or vectors (N, F), row-major
   /// Classes: one per token, one for the sequence, or the sequence to generate.
   std::vector<std::int32_t> targets = {};
-  /// Numeric or binary targets: K per token, or K for the sequence; NaN = no target.
+  /// Numeric or binary targets: TaskShape::classes per token or for the sequence; NaN = no target.
   std::vector<float> values = {};
   /// Edges of a graph: pairs of token positions, undirected, in any order.
   std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};
@@ -35,7 +35,7 @@ struct Example {
 /// The kind of input.
 enum class InputKind { tokens, image, vectors };
 /// The kind of output: a target for each token, one for the sequence, or a generated sequence. A
-/// generated sequence ends with the last class, which occurs nowhere else in it.
+/// generated sequence ends with an end class: the class with the largest id, used nowhere else.
 enum class OutputKind { tokens, sequence, generated };
 /// The kind of target: one of K classes, K numbers, or K binary answers, yes (1) or no (0).
 enum class TargetKind { classes, numbers, binary };
@@ -68,7 +68,7 @@ struct TaskShape {
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
   bool graph = false;        ///< whether examples have edges
-  bool causal = false;  ///< whether models must be causal: tokens contain targets of earlier tokens
+  bool causal = false;  ///< models must be causal: a token contains the target of an earlier one
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
@@ -90,7 +90,7 @@ class Dataset {
   virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
   /// The number of tokens or vectors of an example, 0 for an image; the same in every epoch.
   /// Thread-safe. The default builds the whole example; override it where the length is cheaper to
-  /// get. Requires: index < size(), and the shape of the task.
+  /// get. Requires: index < size(), and `shape` is the shape of the task.
   virtual std::size_t length(std::size_t index, const TaskShape& shape) const;
 };
 

@@ -49,7 +49,7 @@ Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
 template <class T>
 class InputEmbedding {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   InputEmbedding(const Scope<T>& scope, const InputOptions& options);
 
   /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. The first token of the

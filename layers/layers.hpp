@@ -10,7 +10,7 @@ namespace xgrad {
 template <class T>
 class Linear {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias = true);
 
   /// x (..., in) -> (..., out).
@@ -38,7 +38,7 @@ Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation 
 template <class T>
 class Mlp {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
       double dropout);
 
@@ -77,7 +77,7 @@ struct NormOptions {
 template <class T>
 class Norm {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   Norm(const Scope<T>& scope, std::size_t width, const NormOptions& options = {});
 
   /// x (..., D) -> (..., D). mask (...): 1 = a token, 0 = padding; null = all tokens. Only
@@ -93,8 +93,8 @@ class Norm {
 template <class T>
 class Embedding {
  public:
-  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty; it is empty
-  /// if the task's inputs are not token ids.
+  /// Makes its parameter. Its name begins with scope.path(). Throws ConfigError if the vocabulary
+  /// is empty; it is empty if the task's inputs are not token ids.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).
@@ -117,7 +117,7 @@ enum class Pool { none, cls, mean, max, attention };
 template <class T>
 class Pooling {
  public:
-  /// Makes its parameter, if it has one, below `scope`.
+  /// Makes its parameter, if it has one. Its name begins with scope.path().
   Pooling(const Scope<T>& scope, Pool kind, std::size_t width);
 
   /// `mask` (B, N): 1 = a token; null = all.

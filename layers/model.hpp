@@ -34,8 +34,8 @@ class SequenceModel {
   /// Requires: the model outlives the result; the input need not. Throws ShapeError when the model
   /// cannot decode.
   ///
-  /// The default is without_cache(). Models that cache keys and values override it: then class n
-  /// costs O(n). They give the same bits.
+  /// The default, without_cache(), runs the model on the whole sequence for each new class. Models
+  /// that cache keys and values override it: the n-th class then costs O(n). The bits are the same.
   virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 

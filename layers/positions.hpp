@@ -49,7 +49,7 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 template <class T>
 class Positions {
  public:
-  /// Makes its parameters, if it has any, below `scope`.
+  /// Makes its parameters, if it has any. Their names begin with scope.path().
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
@@ -80,7 +80,7 @@ std::vector<double> alibi_slopes(std::size_t heads);
 template <class T>
 class PositionBias {
  public:
-  /// Makes its parameter, if it has one, below `scope`.
+  /// Makes its parameter, if it has one. Its name begins with scope.path().
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 

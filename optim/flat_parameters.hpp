@@ -23,7 +23,7 @@ namespace xgrad::detail {
 
 class FlatParameters {
  public:
-  /// Elements per block, the grain of parallel loops over them: enough work to be worth a task.
+  /// Elements per block. A thread gets whole blocks, because smaller pieces cost more overhead.
   static constexpr std::size_t kBlock = 8192;
 
   void clear() { ends_.clear(); }

@@ -66,7 +66,7 @@ struct OptimizerOptions {
 template <class T>
 struct OptimizerState {
   std::string name;       ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
-  Tensor<T> tensor;       ///< values in the parameter's shape; if only a part of them, in one row
+  Tensor<T> tensor;       ///< values in the parameter's shape; if only a part of them, as a vector
   Shape shape;            ///< shape of the parameter
   std::size_t first = 0;  ///< index of the first value in the parameter
 };
@@ -174,8 +174,8 @@ class Optimizer {
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerOptions that this optimizer reads, but some others do not, such as
-/// "betas" for "adam". Throws ConfigError as make_optimizer().
+/// The members of OptimizerOptions that this optimizer reads, such as "betas" for "adam", without
+/// those that all optimizers read. Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
 /// Makes the optimizer with this name. Throws ConfigError, with all names, for an unknown name.

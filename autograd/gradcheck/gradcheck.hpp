@@ -36,8 +36,8 @@ struct GradientRow {
 /// The outcome of check_gradients().
 struct GradientReport {
   std::vector<GradientRow> rows;  ///< one per leaf, then one for all leaves together
-  /// Properties of backward() that do not hold, in words: a gradient that did not arrive, two calls
-  /// that differ, a backward that is not linear, a check without effect. Names the leaf, if any.
+  /// Other failures, in words: no gradient arrives at a leaf, two calls differ, gradients do not
+  /// accumulate, backward is not linear, or every gradient is zero, which makes the check vacuous.
   std::vector<std::string> failures;
 
   /// Whether all rows are within their tolerances and there are no failures.
@@ -58,8 +58,8 @@ struct GradientProblem {
 
 /// Options of check_gradients(): tolerances, steps and numbers of probes.
 struct GradcheckOptions {
-  /// Allowed |analytic - numeric|, relative to the largest |numeric| of the leaf; 1e-11 suits a
-  /// whole model.
+  /// Allowed |analytic - numeric|, relative to the largest |numeric| of the leaf; for a direction,
+  /// relative to the larger of the gradient's norm and |numeric|. 1e-11 suits a whole model.
   double tolerance = 1e-12;
   /// Allowed relative error of a single entry. Applies to entries whose |numeric| is above 1e-3 of
   /// the leaf's largest one.
@@ -91,8 +91,8 @@ struct GradcheckOptions {
 /// times the sum of |u f|.
 ///
 /// If the extrapolation neither agrees with backward() nor has converged, for example near a kink,
-/// the step shrinks. In that case, the rounding of f adds to the allowed error, up to ten times the
-/// tolerance.
+/// the step shrinks. Rounding errors of f count more with a short step. If they exceed the allowed
+/// error, the allowed error grows to their size, but at most tenfold.
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the

@@ -66,8 +66,8 @@ struct KVCache {
 template <class T>
 class MultiHeadAttention {
  public:
-  /// Makes its parameters below `scope`. Throws ShapeError when H is 0, or when head_dim is 0 and H
-  /// does not divide D.
+  /// Makes its parameters. Their names begin with scope.path(). Throws ShapeError when H is 0, or
+  /// when head_dim is 0 and H does not divide D.
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores; it must

@@ -53,7 +53,7 @@ class AttentionMetrics {
 /// 1 for identical maps. A map of zeros is orthogonal to every map.
 ///
 /// maps (B, H, N, M) are attention weights, H >= 2; `mask` (B, N): 1 = count the query; null =
-/// count all. Throws ShapeError when the shapes do not fit. After the penalty of Lin et al. 2017.
+/// count all. Throws ShapeError when shapes do not fit. Based on the penalty of Lin et al. 2017.
 template <class T>
 Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask = nullptr);
 

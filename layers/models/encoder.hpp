@@ -43,7 +43,7 @@ struct EncoderOptions {
 template <class T>
 class Residual {
  public:
-  /// Makes its norms below `scope`: norm1 for number 1.
+  /// Makes its norms. The name for number 1 is scope.path() + ".norm1".
   Residual(const Scope<T>& scope, std::size_t number, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D), with `sublayer` as f. The norms use the mask (B, N); null: no
@@ -68,7 +68,7 @@ template <class T>
 struct Memory {
   Variable<T> tokens = {};          ///< (B, M, D)
   AttentionMasks masks = {};        ///< tokens that may be attended to
-  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 1 = not padding; null: no padding
+  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 0 = padding in the decoder's tokens
 };
 
 /// The state that an Encoder keeps between two steps of decoding.
@@ -90,7 +90,7 @@ struct EncoderCache {
 template <class T>
 class EncoderBlock {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D); `bias`: see MultiHeadAttention. A decoder needs `memory`.
@@ -112,13 +112,13 @@ class EncoderBlock {
   std::vector<Residual<T>> residuals_;  // one for each sublayer
 };
 
-/// Blocks one after the other, then the final norm; the identity without blocks and norm.
+/// Blocks one after the other, then the final norm. Without blocks and norm, the result is x.
 /// Parameters layers.0, layers.1, ... and norm, as in PyTorch's nn.TransformerEncoder and
 /// nn.TransformerDecoder.
 template <class T>
 class Encoder {
  public:
-  /// Makes its parameters below `scope`.
+  /// Makes its parameters. Their names begin with scope.path().
   Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D); every block gets the same bias and memory.

@@ -32,9 +32,9 @@ class Folder {
   /// The current path: path(), or an absolute path if the directory was moved.
   std::string present_path() const;
 
-  /// Whether it has a regular file of this name. Throws IoError when it is anything else.
+  /// Whether it has a regular file of this name. Throws IoError when something else has the name.
   bool holds(const std::string& name) const;
-  /// Whether it has a directory of this name. Throws IoError when it is anything else.
+  /// Whether it has a directory of this name. Throws IoError when something else has the name.
   bool holds_folder(const std::string& name) const;
   /// Throws IoError when the file of this name has another hard link: writing to it would change
   /// the other file too.

@@ -35,10 +35,10 @@ class TemporaryFolder {
   pid_t owner_;
 };
 
-/// Bytes that are written once and then read in any order. Up to 4 MiB stay in memory. More are
-/// written to a temporary file, which is then mapped, so that the system can take the memory back.
-/// The file has no name and vanishes with the last process that uses it, however that process ends.
-/// It lies in the folder that the environment variable TMPDIR names, or else in /var/tmp.
+/// Bytes that are written once and then read in any order. Up to 4 MiB stay in memory. If there are
+/// more, all bytes go to a temporary file, which is then mapped, so that the system can take the
+/// memory back. The file has no name and vanishes with the last process that uses it, however that
+/// process ends. It lies in the folder that the environment variable TMPDIR names, or in /var/tmp.
 class Scratch {
  public:
   /// The largest number of bytes that stay in memory.

@@ -58,12 +58,12 @@ class Hdf5File {
 
 struct NamedWork;
 /// The name of the work in the confined process, and the function that does it. The function
-/// returns the rows or the description of a dataset, by pack().
+/// returns the rows or the description of a dataset as bytes, from which unpack() makes an Array.
 inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 
-/// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError that names
-/// the object on soft and external links, objects linked twice, and more than 10,000 objects.
+/// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError for more
+/// than 10,000 objects; also for a soft or external link or an object linked twice, with its path.
 std::vector<std::string> list_hdf5_datasets(std::string_view image);
 
 }  // namespace xgrad
