@@ -74,7 +74,8 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attent
                                     [&](const char* name) { return observes(context, name); });
   if (observed || !in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
       weights.log_scale) {
-    return attend({x, x, x}, options, total_bias, context, query_mask, /*cross=*/false);
+    return attend({x, x, x}, options, total_bias, context,
+                  query_mask ? query_mask : options.masks.key_mask, /*cross=*/false);
   }
   // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
   const Variable<T> qkv = rotated(linear(x, in_weight_, in_bias_), 2 * options_.heads);
@@ -97,9 +98,8 @@ Variable<T> MultiHeadAttention<T>::attend(const std::array<Variable<T>, 3>& inpu
                                           const AttentionOptions& options, const Variable<T>& bias,
                                           const Context& context, const SharedMask& query_mask,
                                           bool cross) const {
-  const SharedMask& observed = query_mask ? query_mask : options.masks.key_mask;
   const TakeActivation<T> take = [&](const char* name, const Variable<T>& x) {
-    return observe_activation(context, {id_, name, observed, cross}, x);
+    return observe_activation(context, {id_, name, query_mask, cross}, x);
   };
   const std::size_t heads = options_.heads;
   const Variable<T> q = rotated(take("queries", project(inputs[0], 0)), heads, 0, cross),

@@ -82,6 +82,19 @@ TEST(HeadDiversity, S2_14_PenaltyMakesHeadsDiffer) {
   EXPECT_LT(penalty().value()(), 0.9 * before);
 }
 
+// A mask of the keys says nothing about queries, of which there may be another number.
+TEST(HeadDiversity, CrossAttentionComparesAllQueriesWithoutAMaskForThem) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 8, .heads = 2});
+  const V x(random_tensor({2, 5, 8}, kRng)), memory(random_tensor({2, 3, 8}, kRng / "memory"));
+  const auto keys = test::lengths({2, 3}, 3);
+  HeadDiversity<double> diversity;
+  test::HeadObserver<double> watcher;
+  layer(x, memory, memory, {keys}, {.activations = &diversity});
+  layer(x, memory, memory, {keys}, watcher.context());
+  EXPECT_EQ(diversity.mean().value()(), head_diversity_penalty(watcher.maps.front()).value()());
+}
+
 // With W_q = W_k the raw scores are symmetric; with two random maps they are not.
 TEST(HeadDiversity, S2_13_ScoresAreSymmetricOnlyWhereTheMapsAreEqual) {
   const V x(random_tensor({2, 6, 8}, kRng));
