@@ -35,7 +35,8 @@ def sections(*names):
 def cross_compiler(system):
     """Puts amd64's cross-compiler into /cross of a Debian for arm64. Returns what names it to CMake."""
     unpack(system.root / "cross", "bookworm", "extract", ["g++-aarch64-linux-gnu"], ["amd64"])
-    (system.root / "lib64").symlink_to("cross/lib64")
+    (system.root / "lib64").mkdir()
+    (system.root / "lib64/ld-linux-x86-64.so.2").symlink_to("/cross/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
     for name in ("gcc", "g++"):
         script = system.root / "cross" / name
         script.write_text("#!/bin/sh\nexport LD_LIBRARY_PATH=/cross/lib/x86_64-linux-gnu:/cross/usr/lib/x86_64-linux-gnu\n"
