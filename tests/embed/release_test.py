@@ -37,6 +37,7 @@ def cross_compiler(system):
     unpack(system.root / "cross", "bookworm", "extract", ["g++-aarch64-linux-gnu"], ["amd64"])
     (system.root / "lib64").mkdir()
     (system.root / "lib64/ld-linux-x86-64.so.2").symlink_to("/cross/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
+    (system.root / "usr/aarch64-linux-gnu").symlink_to("/cross/usr/aarch64-linux-gnu")
     for name in ("gcc", "g++"):
         script = system.root / "cross" / name
         script.write_text("#!/bin/sh\nexport LD_LIBRARY_PATH=/cross/lib/x86_64-linux-gnu:/cross/usr/lib/x86_64-linux-gnu\n"
