@@ -13,7 +13,7 @@ class StartedRanks : public Ranks {
   virtual void end_all(int code) = 0;  ///< ends all processes, with this exit code
 };
 
-/// Joins the processes that mpirun or srun started together with this one. Returns null in a
+/// Connects this process to those that mpirun or srun started together with it. Returns null in a
 /// program without MPI, and in a process that no launcher started. Throws Error.
 std::unique_ptr<StartedRanks> start_ranks();
 

@@ -57,7 +57,7 @@ template <class T>
 nanobind::object to_numpy(std::shared_ptr<const Tensor<T>> tensor);
 
 /// Locks out other threads while this one writes nodes and gradients, because graphs of several
-/// threads may share them. The mutex is recursive, because freeing an array may call Python.
+/// threads may share them.
 struct GraphLock {
   static inline std::recursive_mutex mutex;
   const Unlocked unlocked = {};
@@ -146,8 +146,8 @@ Object<Kind::array> returned(Tensor<T> result) {
   return {to_numpy<T>(std::make_shared<const Tensor<T>>(std::move(result)))};
 }
 
-/// make<T>() returns a function that holds its arguments; calls this function and returns its
-/// result. T is the scalar type of the first operand that has one, else double.
+/// Calls the function that make<T>() returns, and returns its result. The returned function takes
+/// no arguments. T is the scalar type of the first operand that has one, else double.
 template <class Make, class... Operands>
 auto call(const Make& make, const Operands&... operands) {
   std::optional<bool> single;

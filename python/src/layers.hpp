@@ -55,7 +55,7 @@ class Layer : public Module {
   };
 
  public:
-  /// make(scope) returns the layer with its parameters below `scope`.
+  /// make(scope) returns the layer. The names of its parameters begin with scope.path().
   template <class Make>
   Layer(const std::string& dtype, const Make& make) {
     const auto [seed, number] = next_place();
@@ -79,8 +79,8 @@ class Layer : public Module {
     return found;
   }
 
-  /// prepare(layer) returns a function that holds its arguments; calls this function and returns
-  /// its result.
+  /// Calls the function that prepare(layer) returns, and returns its result. The returned function
+  /// takes no arguments.
   template <class Prepare>
   Var call(const Prepare& prepare) const {
     return std::visit(

@@ -177,9 +177,9 @@ SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = Pass
 std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const TrainConfig& train,
                                                const Checkpoint& last);
 
-/// Removes old checkpoints from a run's own directory, under its lock, and returns their paths.
-/// Keeps the newest `keep` checkpoints (at least 2) and the one of `best_step`. Counts and removes
-/// only files that the manifest lists. Throws IoError.
+/// Removes old checkpoints of a run and returns their paths. Keeps the newest `keep` checkpoints
+/// (at least 2) and the one of `best_step`. Counts and removes only files that the manifest lists.
+/// Requires: the caller holds the lock of the run's directory. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 /// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
@@ -197,10 +197,10 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// A run may keep its own data in the folder `data` of its directory, and the runs of a sweep in
-/// that of the sweep, one level up. If `path` ends in data/NAME, returns "data/NAME" or
-/// "../data/NAME", whichever exists in `directory`. The rest of `path` does not matter, because the
-/// run may have moved. Returns "" for any other path.
+/// A run may keep its own data in the folder `data` of its directory. The runs of a sweep share the
+/// folder `data` of the sweep's directory, one level up. If `path` ends in data/NAME, returns
+/// "data/NAME" or "../data/NAME", whichever exists in `directory`. The rest of `path` does not
+/// matter, because the run may have moved. Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
 /// Corrects the paths in `config` after its run was moved to `directory`: if a file of the task no
@@ -209,10 +209,10 @@ std::string own_data(const std::string& directory, const std::string& path);
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// Which checkpoint of a run directory to take. model: best_checkpoint() with the `train` of the
-/// run's config.toml, not of the checkpoint; if there is none, the last. last: the last that is not
-/// damaged. resumed: the one to resume from, which is the last that is neither damaged nor unsaved
-/// (PassOver::unsaved).
+/// Which checkpoint of a run directory to take. last: the last that is not damaged. model: the one
+/// that best_checkpoint() returns for [train] of the run's config.toml, which may differ from
+/// [train] of the checkpoint; if it returns nothing, the same as `last`. resumed: the one to resume
+/// from, which is the last that is neither damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

@@ -31,9 +31,9 @@ struct Sealed {
 std::string make_seal(const Sealed& content, const Sha256& digest);
 
 /// Returns the contents of a file's seal, and the payload as a view into `file`. Throws
-/// NewerFormatError if the seal is intact and its major version is a later one. Throws
-/// CheckpointError, which says what kind of file it is, if the seal is damaged, has an unknown
-/// major version, or does not match the length and digest of the payload.
+/// NewerFormatError if the seal is intact and its major version is above kFormatMajor. Throws
+/// CheckpointError, which says what kind of file it is, if the seal is damaged, has a major version
+/// below kFormatMajor, or does not match the length and digest of the payload.
 Sealed open_seal(std::string_view file);
 
 }  // namespace xgrad

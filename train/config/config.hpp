@@ -220,7 +220,7 @@ struct KeyValues {
   std::string key;                  ///< "optim.name"
   std::vector<std::string> values;  ///< allowed values as in an override; empty: many
 };
-/// All keys with their values, for completion. Tasks may share a key.
+/// All keys with their values, for shell completion. Lists a key of several tasks only once.
 std::vector<KeyValues> key_values();
 
 /// Returns a JSON Schema (draft 7) of all keys, for editors. It holds the type, range and allowed

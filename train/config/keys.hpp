@@ -51,7 +51,7 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// The key that chooses among the parts of a section: "kind", "hooks" in [log], or "name".
+/// The key that chooses a part of a section: "kind" in [model], "hooks" in [log], else "name".
 const char* choosing_key(std::string_view section);
 
 /// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
@@ -70,7 +70,7 @@ const std::vector<Preset>& model_presets();
 
 /// Adds a part to the table of keys. Its name becomes a choice of choosing_key(), and its own keys
 /// become rows; own(config) stores their values. Throws ConfigError when the name or a key is taken
-/// or has a wrong form, or when `keys` names a key that no other part has.
+/// or has a wrong form, or when part.keys names a key that no other part has.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.

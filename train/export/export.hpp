@@ -16,7 +16,7 @@ namespace xgrad {
 /// refuse other settings by name.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
-/// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
+/// Settings that train/export/check_npz.py supports. The lists of other exporters start from these.
 KnownModel plain_encoder();
 /// Settings that to_onnx() and explain_html() support.
 KnownModel known_to_onnx();

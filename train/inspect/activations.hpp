@@ -72,8 +72,8 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
                                    const Batch& batch,
                                    const std::map<std::string, Tensor<double>>& values);
 
-/// The share of the difference between the answers to two inputs that each activation restores
-/// (activation patching, Meng et al. 2022).
+/// The result of activation patching (Meng et al. 2022). A model gives different answers to two
+/// inputs. This says for each activation how much of the difference it restores.
 struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
   std::string from;                ///< answer to the input `from`

@@ -106,7 +106,7 @@ std::size_t attended_tokens(const Example& example, const TaskShape& shape, std:
 /// Draws the map of one head for the first sample: one row of pixels per query, one column per key.
 /// White is 0, dark blue the largest weight, and the shade in between follows the square root.
 Picture head_picture(const AttentionMap& map, std::size_t head);
-/// Draws the maps of all heads side by side, between grey and enlarged to about 128 pixels each.
+/// Draws the maps of all heads side by side with grey gaps, each enlarged to about 128 pixels.
 Picture heads_picture(const AttentionMap& map);
 
 }  // namespace xgrad

@@ -33,9 +33,9 @@ struct AttentionSummary {
   Shape joined;      ///< concatenated outputs of the heads, (B, N, H d_v)
 };
 
-/// The summary of a model. FLOPs count matrix products only, 2 m n k for (m, k) (k, n), as they
-/// run. An op that reads a parameter belongs to the module of that parameter, other ops to the
-/// module of the op before.
+/// The summary of a model. FLOPs are counted during the step, for matrix products only: 2 m n k for
+/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter, other ops
+/// to the module of the op before.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
   std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step

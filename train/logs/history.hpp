@@ -40,8 +40,8 @@ const char* to_string(RunHistory::State state);
 /// The last line in the log.txt of a failed run.
 std::string failure_line(const std::string& message);
 
-/// A sentence if the last validation is worse than the best by more than its standard error; else
-/// "".
+/// A sentence if the last validation is worse than the best by more than the standard error of the
+/// last; else "".
 std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
                       std::uint64_t best_step);
 

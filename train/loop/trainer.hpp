@@ -77,8 +77,8 @@ struct Progress {
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets a checkpoint's step, and adds to its state the entries that the config needs.
   void write(const Config& config, Checkpoint& checkpoint) const;
-  /// Records the validation loss of this step and `figure`, its train.best_metric. Returns whether
-  /// the metric is finite and the best so far.
+  /// Records a validation of this step: its loss, and `figure`, the value of train.best_metric.
+  /// Returns whether this value is finite and the best so far.
   bool observe(double loss, const Figure& figure);
   /// Counts another failed step. Returns whether it ends the run. With [train] on_spike = "stop",
   /// it always does. With "skip", it does if the failure is `lasting`: weights or optimizer hold
@@ -252,8 +252,8 @@ class Trainer {
   GradientShards<T> shards_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<AveragedWeights<T>> average_;  // null: no averaged weights
-  // During a step, its position is after the batches of this step; progress_.loader is the position
-  // before them, from which a failed step can be repeated.
+  // During a step, loader_ is already past the batches of the step. progress_.loader is the
+  // position before them, from which a failed step can be repeated.
   PrefetchLoader loader_;
   std::vector<Batch> held_;
   std::vector<Batch> batches_;  // micro-batches of the current step

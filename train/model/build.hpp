@@ -12,13 +12,13 @@
 
 namespace xgrad {
 
-/// Makes the task of [task], seeded with train.seed; for model.kind = "encoder_decoder", its
-/// generated_task(). If the checkpoint stores what the task learned from its data, such as a
+/// Makes the task of [task], seeded with train.seed. For model.kind = "encoder_decoder", converts
+/// it by generated_task(). If the checkpoint stores what the task learned from its data, such as a
 /// vocabulary, takes it from there. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
-/// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs below an
+/// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs under an
 /// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
 /// float. Its weights and its losses are float. Requires: T is the type that with_precision()
 /// gives, or a wider one to compute a reference. Throws ConfigError if model and task do not fit.

@@ -37,9 +37,9 @@ Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 
-/// The mean loss of a model's outputs over the targets of a batch that count, with the class
-/// weights. If the batch is only a part of a larger one, pass the weight_of_targets() of the whole
-/// as `normalizer`, the divisor.
+/// The mean loss of a model's outputs over the targets of a batch, with the class weights. Leaves
+/// out class ids equal to kIgnore, and numbers that are not Batch::valid. If the batch is only a
+/// part of a larger one, pass the weight_of_targets() of the whole as `normalizer`, the divisor.
 template <class T>
 Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, const Batch& batch,
                       std::optional<double> normalizer = std::nullopt);
@@ -83,9 +83,9 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
 /// Number of steps of a run on a training split of this many examples.
 std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples);
 
-/// The context of the step after `step` steps of a run of `steps`: Context::train(), with dropout
-/// rates times the factor that changes linearly from train.dropout_start in the first step to
-/// train.dropout_end in the last.
+/// The context of a training step: Context::train(), with all dropout rates multiplied by a factor
+/// that changes linearly from train.dropout_start in the first step to train.dropout_end in the
+/// last. `step` is the number of steps already taken, of `steps` in all.
 Context training_context(const TrainConfig& config, std::uint64_t step, std::uint64_t steps);
 
 /// Called with the loss of each micro-batch.

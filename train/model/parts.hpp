@@ -21,8 +21,8 @@
 
 namespace xgrad {
 
-/// Makes a model for a task of this shape, with its parameters named below `root`. `own` holds the
-/// values of the model's own keys.
+/// Makes a model for a task of this shape. The names of its parameters begin with root.path().
+/// `own` holds the values of the model's own keys.
 template <class T>
 using ModelMaker = std::function<std::unique_ptr<SequenceModel<T>>(
     const Scope<T>& root, const ModelConfig& config, const TaskShape& shape, const Options& own)>;

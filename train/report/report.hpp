@@ -53,10 +53,10 @@ struct Projection {
   std::array<double, 2> explained;  ///< fraction of the variance along each component
 };
 
-/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Each eigenvector
-/// has a positive component of largest size. If all points are equal, all results are 0. Returns
-/// nothing if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for
-/// it. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
+/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Of an
+/// eigenvector and its negative, takes the one with the largest component. If all points are equal,
+/// all results are 0. Returns nothing without liblapack.so.3, or without the 256 MiB of memory that
+/// it needs. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
 std::optional<Projection> principal_components(const Tensor<double>& x);
 
 namespace html {
@@ -84,8 +84,8 @@ struct ChartPoint {
   double error = 0;  ///< standard error, drawn as a band around the line
 };
 
-/// Number of distinguishable lines: kColors solid ones, then as many dashed, then as many dotted.
-/// The look kLooks is grey.
+/// kLooks is the number of looks that a line can have: kColors solid ones, then as many dashed,
+/// then as many dotted. Lines whose look is kLooks are grey.
 inline constexpr std::size_t kColors = 10, kLooks = 3 * kColors;
 
 struct ChartLine {
@@ -166,8 +166,8 @@ std::string curves_section(std::span<const RunGroup> groups);
 /// first, last, smallest and largest value.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() in alphabetical order. Some groups lack a key, such as a key of another optimizer;
-/// leaves out a key if all groups that have it agree.
+/// settings_of() in alphabetical order. Leaves out a key that some groups lack, such as a key of
+/// one optimizer, if all groups that have the key give it the same value.
 std::vector<std::vector<std::string>> chosen_settings(std::span<const RunGroup> groups);
 
 /// Charts of the main metrics on the validation split over each key in which groups differ.

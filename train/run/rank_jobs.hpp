@@ -16,11 +16,10 @@
 
 namespace xgrad {
 
-/// Tells that rank 0 has ended the job, so that the other ranks wait for the next one.
+/// Records that the job has ended. Until the next job, others_at_work() is false.
 void end_job();
 
-/// Whether the other ranks are working in a job. If rank 0 fails then, they would wait for it for
-/// ever.
+/// Whether the other ranks are working in a job. If rank 0 fails then, they wait for it forever.
 bool others_at_work();
 
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
@@ -32,8 +31,9 @@ void follow();
 
 /// Makes the trainer of a run on all of ranks() and calls check(trainer) on each. Rank 0 calls this
 /// function, and sends the job to the others. One rank of each machine reads the data. If a rank
-/// fails, or if data, initial weights, program or class of processor differ between ranks, throws
-/// on all ranks: the exception of this rank, or else an Error that names the first such rank.
+/// fails, it throws its own exception, and each other rank throws an Error that names the first
+/// failed rank. If data, initial weights, program or arithmetic differ between ranks, all ranks
+/// throw an Error that names the first rank that differs from rank 0.
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
@@ -43,9 +43,9 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
 Split split_of(const std::string& name);
 
 /// Loads the model of a run, or the ensemble of several, on all of ranks(), scores it on a split of
-/// the first run's data, as training does, and ends the job. Counts the classes if they are few
-/// enough for a readable table. Calls progress(done, total) with the examples of this rank. Throws
-/// as make_trainer_on_all_ranks().
+/// the first run's data, as training does, and ends the job. Also makes the ClassReport, if the
+/// classes are few enough for a readable table. Calls progress(done, total) with the examples of
+/// this rank. Throws as make_trainer_on_all_ranks().
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
     std::span<const FoundRun> sources, Split split,

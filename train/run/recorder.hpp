@@ -77,8 +77,8 @@ class RunRecorder final : public TrainerHooks {
 
   // Syncs the metrics and the manifest before the checkpoint. Otherwise a power failure could lose
   // rows that no resumed run writes again, or leave a checkpoint that the manifest does not list. A
-  // checkpoint saved during its validation is overwritten after it, and only the second one is
-  // listed.
+  // run that stops during a validation saves a checkpoint without listing it. The resumed run first
+  // ends this validation, then overwrites and lists the checkpoint.
   void on_checkpoint(const Checkpoint& checkpoint) override {
     run_.folder().sync(kMetrics);
     const Folder& folder = run_.checkpoints();
@@ -131,8 +131,8 @@ class RunRecorder final : public TrainerHooks {
     console_.line(fmt::format("rank {} was told to stop", rank));
     told_to_stop_ = true;
   }
-  // train.max_seconds does not end an evaluation. An evaluation that takes longer would never
-  // complete.
+  // train.max_seconds does not end an evaluation. Otherwise, an evaluation that takes longer would
+  // never complete, however often the run is resumed.
   bool break_off() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
 

@@ -25,7 +25,7 @@ struct SweptRun {
   Setting setting;
 };
 
-/// A combination of values, without the seed. Each round trains it once per seed.
+/// A combination of values, without the seed. Each round (see rungs()) trains it once per seed.
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length

@@ -1,4 +1,4 @@
-"""xgrad trains transformer encoders. Every gradient is written by hand and tested against finite differences."""
+"""xgrad trains small transformers on CPUs. Every gradient is written by hand and tested against finite differences."""
 
 from xgrad import errors, optim
 from xgrad._core import *

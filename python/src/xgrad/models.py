@@ -23,8 +23,8 @@ class Model:
     """A trained model: the model of a run or of a checkpoint, or an ensemble of several.
 
     An ensemble averages the probabilities of its runs, or the numbers that they predict. A decoder averages the probabilities
-    before it chooses each class. The logits of an ensemble belong to the averaged probabilities. An ensemble has no weights,
-    step, config, activations and attention of its own: these raise Error.
+    before it chooses each class. The softmax of an ensemble's logits (the sigmoid for yes-or-no labels) gives the
+    averaged probabilities. An ensemble has no weights, step, config, activations and attention of its own: these raise Error.
 
     Inputs are lines of text, as `xgrad predict` takes them, or an array: integers (B, N), where each integer is a token, or
     floats (B, N) or (B, N, F). A single input is a string, an array of one axis, or an array (N, F) if the model reads vectors
