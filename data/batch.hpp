@@ -20,7 +20,7 @@ struct Batch {
   Tensor<float> features;  ///< images (B, H, W, C) or vectors (B, N, F); 0 in padding
   /// (B, N), 1 = not padding; null when all examples have N tokens.
   std::shared_ptr<const Mask> mask;
-  Ids targets;  ///< classes (B, N) or (B), or generated classes (B, M); kIgnore = no target
+  Ids targets;  ///< classes (B, N) or (B), or up to M to generate (B, M); kIgnore = no target
   Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 without a target
   std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
   /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
@@ -45,9 +45,9 @@ struct Shard {
   std::size_t count = 1;  ///< number of shards; 1: the shard is the whole batch
 };
 
-/// Returns a shard of a batch: its examples share(batch.size, shard.index, shard.count), padded to
-/// the longest of them. It is equal to collate() of these examples. `output` is the kind of output
-/// of their task. Requires: the shard has examples.
+/// Returns a shard of a batch: the examples in the range share(batch.size, shard.index,
+/// shard.count), padded to the longest of them. It is equal to collate() of these examples.
+/// `output` is the kind of output of their task. Requires: the shard has examples.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 
 /// The number of batches that have examples in a shard.

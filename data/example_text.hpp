@@ -15,7 +15,7 @@ using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
-/// DataError that names the wrong word: token 3 is "x", if `what` is "token".
+/// DataError that names the wrong word. The message starts with `what`, as in: token 3 is "x".
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest);
 
@@ -36,13 +36,13 @@ std::vector<T> parse_vectors(const std::string& task, const std::string& line,
 /// that starts with the name of the task and says which token or edge is wrong.
 Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
 
-/// The input in the format that the parsers read; for an image, a description of its kind.
+/// The input in the format that the parsers read; for an image, "an image of 28 x 28".
 std::string input_text(const Example& example, const TaskShape& shape);
 
 /// The number of `<unk>` tokens in an example; 0 if the task has no `<unk>`.
 std::size_t unknown_tokens(const Example& example, const TaskShape& shape);
 
-/// The targets as text: class names (or numbers), answers, or numbers; a dot for a missing target.
+/// The targets as text: class_text(), answer_text() or numbers; a dot for a missing target.
 std::string target_text(const Example& example, const TaskShape& shape);
 
 /// The name of a class, or its number if it has no name.

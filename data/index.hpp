@@ -1,4 +1,4 @@
-// Index: numbers distinct keys, in one table without an allocation per key.
+// Index: a hash table that gives each distinct key a number, without allocating a node per key.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ class Loader {
   TaskShape shape_;
   LoaderOptions options_;
   LoaderState state_;
-  std::vector<std::size_t> order_;  // example indices in the order of epoch ordered_, when shuffled
+  std::vector<std::size_t> order_;  // with `shuffle`: the examples in the order of epoch `ordered_`
   std::uint64_t ordered_ = 0;
   std::vector<std::size_t> lengths_;  // lengths by example; computed when first needed
   std::vector<Example> examples_;

@@ -23,8 +23,8 @@ struct Numbers : std::vector<double> {
 /// The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, Numbers>;
 
-/// The specification of one key. Its type is the type of `fallback`; a list of numbers can also be
-/// one of the words in `choices`.
+/// The specification of one key. A value has the type of `fallback`. In place of a list of
+/// numbers, it can be one of the words in `choices`.
 struct OptionSpec {
   std::string name;  ///< the key
   /// The default value. A list that is not empty also fixes how many numbers a value has.

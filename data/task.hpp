@@ -26,7 +26,7 @@ struct Example {
   std::vector<float> features = {};    ///< one image (H, W, C) or vectors (N, F), row-major
   /// Classes: one per token, one for the sequence, or the sequence to generate.
   std::vector<std::int32_t> targets = {};
-  /// Numeric or binary targets: TaskShape::classes per token or for the sequence; NaN = no target.
+  /// Numeric or binary targets: K of TaskShape per token, or K for the sequence; NaN = no target.
   std::vector<float> values = {};
   /// Edges of a graph: pairs of token positions, undirected, in any order.
   std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};

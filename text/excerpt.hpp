@@ -13,7 +13,7 @@ namespace xgrad {
 /// is from U+0080 to U+009F, because terminals obey some of these too. 0 if there is none.
 std::size_t control_length(std::string_view text);
 
-/// The text with each control character replaced by as(its code point).
+/// The text with each control character replaced by what `as` returns for its code point.
 std::string replace_controls(std::string_view text, const std::function<std::string(unsigned)>& as);
 
 /// The text or, if it has more than `most` bytes, its start and "...". Cuts between UTF-8

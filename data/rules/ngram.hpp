@@ -15,8 +15,8 @@ namespace xgrad {
 
 /// Limits at which counting n-grams stops.
 struct GramLimits {
-  /// The largest number of occurrences of n-grams to count. An occurrence counts once for each
-  /// answer of its example.
+  /// The largest number of occurrences of n-grams to count. If examples have several binary
+  /// answers, an occurrence counts once for each answer.
   std::size_t counted = std::size_t(1) << 24;
   /// The largest number of distinct n-grams, and of distinct pairs of an n-gram and a class or
   /// token. At the default limit both together take about 200 MB.
@@ -105,8 +105,8 @@ inline std::string name_with_rows(const std::string& name, std::size_t counted, 
 ///     P(w | h) = (c(h w) + d(h) P(w | h')) / (c(h) + d(h))
 ///
 /// where c(h w) is how often w follows h, c(h) = sum_w c(h w), and d(h) is the number of different
-/// tokens that follow h. A context that was not seen adds nothing: P(w | h) = P(w | h'). Below the
-/// empty context all tokens have the same probability. Contexts do not cross examples, so at the
+/// tokens that follow h. A context that was not seen adds nothing: P(w | h) = P(w | h'). For the
+/// empty context, P(w | h') is the same for all tokens. Contexts do not cross examples, so at the
 /// beginning of an example they are shorter.
 class NGram {
  public:
@@ -175,12 +175,12 @@ class NaiveBayes {
   /// The number of training examples whose n-grams were all counted.
   std::size_t rows() const { return rows_; }
 
-  /// Returns the most likely class, or each answer as 0 or 1. Requires: smoothing > 0. Ties go to
-  /// the smallest.
+  /// Returns the most likely class, or each answer as 0 or 1. Ties go to the smallest class, or to
+  /// 0. Requires: smoothing > 0.
   std::vector<std::int32_t> guess(const Example& example, double smoothing) const;
 
  private:
-  std::size_t longest_, choices_;  // choices: slots per decision; one of them is right
+  std::size_t longest_, choices_;  // choices: number of classes; 2 for binary answers
   bool answers_;
   std::size_t rows_ = 0;
   // Counts of n-grams with slots: a slot is a class; for binary answers, 2k means "no" and 2k + 1

@@ -70,8 +70,8 @@ class ByteStream {
 /// Throws DataError unless the path exists. `package` is the Debian package that contains it.
 void check_exists(const std::string& path, const std::string& package = "");
 
-/// Reads the file at a path, of at most 4 GiB. Throws as check_exists(), and DataError that names
-/// the file.
+/// Reads the file at a path. Throws as check_exists(), and DataError that names the file if it
+/// cannot be read or has more than 4 GiB.
 std::string read_bytes(const std::string& path, const std::string& package = "");
 
 }  // namespace xgrad

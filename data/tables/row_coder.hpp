@@ -21,7 +21,7 @@ namespace xgrad {
 
 /// The kind of tokens of an input.
 enum class TokenKind {
-  words,        ///< words separated by white space, list items, or whole numbers
+  words,        ///< the words of a text, the items of a list, or whole numbers
   plain_words,  ///< words without punctuation, with ASCII letters in lower case
   word_pairs,   ///< plain words, each followed by its pair with the next word, such as in_the
   characters,
@@ -41,8 +41,8 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 // The functions below throw DataError that starts with `place` if a field has another type.
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
-/// receives any text that must be created. Also throws without any token, and for a list item with
-/// white space.
+/// receives any text that must be created. Also throws if there is no token, or if a list
+/// item has white space.
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made);
 
@@ -64,12 +64,12 @@ std::vector<Answer> token_labels(const std::string& place, const Field& field, s
 /// answers are named 0, 1, 2 and so on.
 std::vector<Answer> field_answers(const std::string& place, const Field& field);
 
-/// Returns the numbers of a field, or of its text, separated by white space: one per token, at
-/// least one.
+/// Returns the numbers of a field, at least one. In a text, white space separates them, and each
+/// number is a token.
 FieldNumbers field_numbers(const std::string& place, const Field& field);
 
-/// Returns the edges of a graph: pairs of nodes in [0, nodes), or a text such as "0-1 1-2". May be
-/// empty.
+/// Returns the edges of a graph. The field holds pairs of nodes in [0, nodes), or a text such as
+/// "0-1 1-2". It may be empty.
 std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
                                                                const Field& field,
                                                                std::int32_t nodes);
@@ -107,8 +107,10 @@ struct RowOptions {
   bool cut = false;
   std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
   bool lowercase = false;  ///< whether to convert inputs to lower case
-  double unknown = 0;      ///< minimum probability that a training token becomes kUnknown
-  double masked = 0.15;    ///< fraction of tokens to hide, for Labels::masked
+  /// If above 0: in training, kUnknown replaces a token that occurs n times in the training rows
+  /// with probability max(unknown, 1 / (2n)).
+  double unknown = 0;
+  double masked = 0.15;  ///< fraction of tokens to hide, for Labels::masked
 
   /// The columns to read, in the order that RowCoder expects.
   std::vector<std::string> columns() const;

@@ -85,9 +85,9 @@ bool is_text(std::string_view text);
 /// Throws DataError, starting with `place`, unless is_text().
 void check_text(const std::string& place, std::string_view text);
 
-/// Reads separated values with a header once, in blocks. With commas, RFC 4180: quoted fields may
-/// hold commas, line ends and doubled quotes. With tabs, quotes have no meaning, and fields have no
-/// tabs.
+/// Reads a header and then rows of separated values, once and in blocks. With commas, RFC 4180:
+/// quoted fields may hold commas, line ends and doubled quotes. With tabs, quotes have no meaning,
+/// and fields have no tabs.
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit);
 

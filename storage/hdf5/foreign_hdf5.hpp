@@ -63,7 +63,7 @@ inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError for more
-/// than 10,000 objects; also for a soft or external link or an object linked twice, with its path.
+/// than 10,000 objects, or with the path of a soft or external link or of an object linked twice.
 std::vector<std::string> list_hdf5_datasets(std::string_view image);
 
 }  // namespace xgrad

@@ -29,7 +29,7 @@ struct Checkpoint {
   std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ...
   /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
-  std::string config = {};  ///< resolved TOML, without execution keys
+  std::string config = {};  ///< resolved TOML, without execution keys such as train.threads
 };
 
 /// Name of the state entry that holds what the task learned from its data, such as a vocabulary.

@@ -39,7 +39,7 @@ template <class T>
 class Trace final : public OpObserver {
  public:
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;  ///< the callback
-  /// Callback for a whole call; its place has no tensor.
+  /// Callback for each forward and backward of an op, before its tensors; OpPlace::tensor is empty.
   using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
   Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});  ///< starts tracing
 

@@ -32,7 +32,7 @@ std::vector<std::string> token_names(const Example& example, const TaskShape& sh
 
 /// Names the rows and columns of a map of an example: its queries and keys; empty if they are
 /// unknown. In a decoder, a row has the name of the output that the model predicts there. In its
-/// self-attention, a column has the name of the output that it reads; the first is "[begin]".
+/// self-attention, a column has the name of the output that is read there; the first is "[begin]".
 std::pair<std::vector<std::string>, std::vector<std::string>> map_names(const AttentionMap& map,
                                                                         const Example& example,
                                                                         const TaskShape& shape);

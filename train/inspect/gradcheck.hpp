@@ -18,7 +18,7 @@ struct ModelCheck {
   GradientReport report;             ///< a row per parameter tensor, and one for all together
   std::vector<Shape> shapes;         ///< shapes of the parameter tensors, in the order of the rows
   std::vector<std::size_t> lengths;  ///< tokens or vectors of each example; 0 for images
-  std::string arithmetic;            ///< scalar of the differences: "long double" or "double"
+  std::string arithmetic;            ///< type of the finite differences, "long double" or "double"
   GradcheckOptions options;          ///< tolerances, steps and numbers of probes
 };
 
@@ -39,9 +39,9 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
-  std::string config;  ///< SHA-256 of the config without execution keys
-  /// SHA-256 of the config without execution keys, optimizer, schedule, claims, length and saves;
-  /// own_data() replaces paths, so that the run may move.
+  std::string config;  ///< SHA-256 of the config without execution keys such as train.threads
+  /// The same, but also without [optim], [schedule], [expect] and the [train] keys for the length
+  /// of training, validations and saves. Paths are those of own_data(), so that the run may move.
   std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double

@@ -25,7 +25,7 @@ struct LengthScore {
 /// Evaluates a run's model, or the ensemble of several, on a split, once for each length. A task
 /// with a key `length` draws examples of exactly that length, which may exceed the lengths of
 /// training. For other tasks, each score is over the existing examples that are longer than the
-/// previous length and at most this long. Calls progress(length, total) before each. Throws
+/// previous length and at most this long. Calls progress(done, total) before each score. Throws
 /// ConfigError if the examples have no length, or if there is no score at all.
 std::vector<LengthScore> score_lengths(
     std::span<const FoundRun> sources, Split split, const std::vector<std::size_t>& lengths,

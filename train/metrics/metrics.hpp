@@ -180,7 +180,7 @@ class ClassReport {
   /// Adds logits with targets; see Metrics::add().
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
-  /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
+  /// Adds outputs with the targets of their batch: classes, or yes or no for each output.
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
   /// Adds the samples of another report, such as one of another part of the same split.

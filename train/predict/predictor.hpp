@@ -154,8 +154,8 @@ class TextGenerator {
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
   /// until the text ends or has `most` more tokens. Returns whether it ended. The p-th number of
-  /// Rng(seed) / "generate" chooses the token at position p of the text, so a text depends on
-  /// model, beginning and sampling only, not on the number of threads.
+  /// the stream "generate" of Rng(seed) (random.hpp) chooses the token at position p of the text,
+  /// so a text depends on model, beginning and sampling only, not on the number of threads.
   ///
   /// The model reads at most TaskShape::max_length tokens. When it has read that many, it starts
   /// again with the last half of them. Throws DataError if the beginning has tokens outside the

@@ -66,7 +66,7 @@ class GradientShards {
   std::size_t count() const { return count_; }
   /// The shards of this rank.
   Range shards() const { return share(count_, ranks_->rank(), ranks_->size()); }
-  /// The scalars that this rank updates; without ranges, all of them.
+  /// The ranges of the scalars that this rank updates; if there are none, it updates all scalars.
   const ModelPart& slice() const { return slices_[ranks_->rank()]; }
   /// The processes.
   Ranks& ranks() const { return *ranks_; }
@@ -117,7 +117,7 @@ class GradientShards {
   // Finds the sum that the next shard begins or continues.
   void open();
   void add_gradients(const Range& range);
-  // Whether the node of a sum continues to the shard that is being taken.
+  // Whether the shards of a sum and those after it, up to the shard being taken, form a node.
   bool joins(const Sum& sum) const { return is_node({sum.node.begin, shard_ + 1}, count_); }
   void on_gradient(const Node<T>& leaf);
   void send();
@@ -138,7 +138,7 @@ class GradientShards {
   detail::FlatParameters row_;
   std::vector<Range> buckets_;                   // of the row, in order
   std::vector<ModelPart> slices_;                // by rank, with a range for each bucket
-  std::vector<Range> places_;                    // by rank, of slices that lie one after the other
+  std::vector<Range> places_;                    // by rank, where gather() puts its slice
   std::vector<std::vector<Range>> nodes_;        // by rank, the largest nodes of its shards
   std::size_t rounds_ = 0;                       // largest number of nodes of a rank
   std::map<const Node<T>*, std::size_t> index_;  // of leaves

@@ -110,7 +110,7 @@ class RunRecorder final : public TrainerHooks {
     for (const auto& hook : options_.hooks) hook->on_failed_step(report, step);
   }
 
-  // Failing to write this file must not hide the error of the step.
+  // An error while writing the file of the failed step must not hide the error of the step.
   std::string on_fatal_step(const Checkpoint& failed) override {
     try {
       const std::string name = failed_step_name(failed.step + 1);
@@ -172,7 +172,7 @@ class RunRecorder final : public TrainerHooks {
     if (file == kMetrics && config_.log_csv) run_.folder().append(kCsv, csv_row(row));
   }
 
-  // Numbers read back exactly. Missing numbers, NaN and infinity become empty cells.
+  // Numbers keep their full precision. Missing numbers, NaN and infinity become empty cells.
   std::string csv_row(const MetricsRow& row) const {
     std::vector<std::string> cells = {std::to_string(row.step), row.split};
     for (const auto& [name, any] : columns_.numbers) {

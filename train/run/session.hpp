@@ -45,7 +45,7 @@ struct Result {
   std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
   /// The best possible on the test split for each token alone, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
-  std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
+  std::optional<double> baseline = {};        ///< best_baseline(), if [expect] has above_baseline
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
   std::string hash = {};                      ///< state_hash()
   std::string arithmetic = {};                ///< how it was computed; see cpu.hpp
@@ -86,7 +86,7 @@ struct Outcome {
 struct SessionOptions {
   bool quiet = false;         ///< shows only results
   std::uint64_t kill_at = 0;  ///< step after which kill -9 ends the process; 0: never
-  bool keep_config = false;   ///< a resumed run stores its changed config as its own
+  bool keep_config = false;   ///< a resumed run writes its changed config to config.toml
   /// Hooks that the program adds. The run logs each event before it calls them. An exception in a
   /// hook ends the run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};

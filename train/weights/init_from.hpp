@@ -28,9 +28,9 @@ std::vector<std::string> lines_of(const PartialFit& fit);
 /// and double to T. Leaves the others unchanged.
 ///
 /// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
-/// Then embedding.token.weight takes the rows of the tokens that both have, and a head for other
-/// classes does not fit. Throws CheckpointError, which starts with `origin`, and changes nothing if
-/// no tensor fits or a number is too large for T.
+/// Then embedding.token.weight takes the rows of the tokens that both have. A head does not fit if
+/// its classes have other names. Throws CheckpointError, which starts with `origin`, and changes
+/// nothing if no tensor fits or a number is too large for T.
 template <class T>
 PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,

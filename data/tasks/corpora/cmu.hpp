@@ -23,10 +23,10 @@ struct Pronunciation {
 };
 
 /// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them,
-/// with P different phones: 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A
-/// word's probability is the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to
-/// words with unknown alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at
-/// most two phones per unit).
+/// with n different phones: 0 is none, 1 + p the phone p, and 1 + n + n p + q the phones p and q. A
+/// word's probability is the sum over its alignments of prod_i P(label_i | letter_i). EM fits these
+/// P to words with unknown alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and
+/// at most two phones per unit).
 class Alignment {
  public:
   /// Starts with the same probabilities for every letter: fixed shares for none, one and two
