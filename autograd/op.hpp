@@ -98,8 +98,8 @@ class Grads {
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
-  /// gradient has arrived. Pass every element exactly once to one of the functions below: the first
-  /// gradient is written, later ones are added.
+  /// gradient has arrived. An op adds to each element exactly once: by add(), by sums(), or by a
+  /// gemm() with data() and beta(). The first gradient is written, later ones are added.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.

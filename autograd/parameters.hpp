@@ -14,7 +14,7 @@
 namespace xgrad {
 
 /// Whether optimizers apply weight decay to a parameter. Layers turn it off for biases, norms,
-/// embeddings, positions and class tokens, because 0 is not a simpler value for them.
+/// embeddings, positions and class tokens: smaller values of these do not make a model simpler.
 enum class WeightDecay { on, off };
 
 /// A trainable tensor and its name.

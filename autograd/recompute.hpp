@@ -51,7 +51,7 @@ class Captures {
   /// Whether an op of the function computed x, and x depends on a Variable that requires a
   /// gradient.
   bool made(const Variable<T>& x) const { return x.node() == inside_; }
-  /// The node that all such results share. They have no graph, so backward() through one throws.
+  /// The node of all x for which made(x) is true. It has no graph, so backward() through x throws.
   const std::shared_ptr<Node<T>>& inside() const { return inside_; }
 
   /// Moves the noted nodes and values to the node of the recompute().
@@ -65,8 +65,8 @@ class Captures {
 };
 
 /// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun
-/// have ids >= first. Backward stops at older nodes and leaves their gradients there. Throws
-/// GradientError when `recompute` does not list such a node, since its gradient would be lost.
+/// have ids >= first. Backward stops at older nodes and leaves their gradients in them. Throws
+/// GradientError when `recompute.captured` lacks such a node, since its gradient would be lost.
 template <class T>
 void backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                      std::uint64_t first);

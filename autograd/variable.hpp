@@ -67,7 +67,7 @@ class Variable {
   const Tensor<T>& value() const { return *value_; }
   /// Its value's shape. Requires: defined().
   const Shape& shape() const { return value_->shape(); }
-  /// Whether it is a leaf that wants a gradient, or depends on one.
+  /// Whether it is a leaf that wants a gradient, or depends on such a leaf.
   bool requires_grad() const { return node_ != nullptr; }
 
   /// The value for writing. Every call counts as a change: a backward() that needs the old value

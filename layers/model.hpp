@@ -21,8 +21,8 @@ struct ModelInput {
 template <class T>
 class Decoding;  // layers/models/generate.hpp
 
-/// Maps a batch to logits, or to numbers in regression: (B, N, classes) for token outputs, (B,
-/// classes) for sequence outputs, (B, M, classes) for generated outputs.
+/// Maps a batch to logits, or to numbers in regression: (B, N, classes) for one output per token,
+/// (B, classes) for one per sequence, (B, M, classes) for generated sequences.
 template <class T>
 class SequenceModel {
  public:

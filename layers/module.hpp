@@ -34,7 +34,7 @@ class ActivationObserver {
 struct Context {
   bool training = false;                  ///< turns dropout on
   std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
-  std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the step's whole batch
+  std::uint32_t first_sample = 0;  ///< index of the input's first sample in the step's whole batch
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   bool recompute =
       false;  ///< an Encoder stores only each block's input and reruns the block in backward

@@ -1,4 +1,4 @@
-// Positional encodings: class Positions adds to tokens, PositionBias to attention scores.
+// Positional encodings. Positions adds them to tokens, PositionBias adds them to attention scores.
 #pragma once
 
 #include <xgrad/layers/module.hpp>

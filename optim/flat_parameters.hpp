@@ -11,10 +11,10 @@
 
 namespace xgrad {
 
-/// Some of the scalars of a model, the share of one process. The scalars are numbered consecutively
-/// through all tensors of the model. A part is a list of ascending ranges of these numbers, each of
-/// which begins at a multiple of 8192. The part has at most one run of consecutive elements of each
-/// tensor. Without ranges, it has all scalars.
+/// Some of the trained scalars of a model, the share of one process. Trained scalars are numbered
+/// consecutively through all tensors of the model. A part is a list of ascending ranges of these
+/// numbers, each of which begins at a multiple of 8192. The part has at most one run of consecutive
+/// elements of each tensor. Without ranges, it has all scalars.
 using ModelPart = std::vector<Range>;
 
 }  // namespace xgrad

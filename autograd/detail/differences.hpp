@@ -12,7 +12,7 @@
 
 namespace xgrad::detail {
 
-/// A number that f reads, and its speed along a line: *value = origin + speed * step.
+/// An input of f (see Differences) and its speed along a line: *value = origin + speed * step.
 template <class T>
 struct Move {
   T* value;
@@ -36,11 +36,11 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
   /// 8192, until the derivative is within `goal` of `expected`, or its estimated error is within
-  /// `goal`. At each step it extrapolates from `levels` differences, then from levels + 1 and
-  /// levels + 2 as soon as there are so many. More levels allow longer steps. They matter if f
-  /// curves on a short scale: fewer levels would need steps so short that rounding errors dominate.
-  /// Returns the estimate nearest to `expected`. Its error is the effect of rounding f by up to
-  /// four units in the last place. Restores the values moved.
+  /// `goal`. At each step it extrapolates from the last `levels` differences, then from the last
+  /// levels + 1 and levels + 2, if there are that many. More levels allow longer steps. They matter
+  /// if f curves on a short scale: fewer levels would need steps so short that rounding errors
+  /// dominate. Returns the estimate nearest to `expected`. Its error is the effect of rounding f by
+  /// up to four units in the last place. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;

@@ -85,11 +85,10 @@ struct GradcheckOptions {
 
 /// Compares two derivatives of <u, f> with respect to every leaf, for a random u. The first is
 /// computed by backward() in double. The second is numerical: the Richardson extrapolation of
-/// central differences of `reference`, which is the same function in T, long double or double. In
-/// double it may be `problem` itself. The error of the numerical derivative is about 1e-15 with
-/// four levels in long double. With two levels in double and a step of 1e-3, it is about 1e-12
-/// times the sum of |u f|.
-///
+/// central differences of `reference`. This is the same function in T, which is long double or
+/// double; in double it may be `problem` itself. The error of the numerical derivative is about
+/// 1e-15 with four levels in long double. With two levels in double and a step of 1e-3, it is about
+/// 1e-12 times the sum of |u f|.
 /// If the extrapolation neither agrees with backward() nor has converged, for example near a kink,
 /// the step shrinks. Rounding errors of f count more with a short step. If they exceed the allowed
 /// error, the allowed error grows to their size, but at most tenfold.

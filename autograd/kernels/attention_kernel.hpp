@@ -79,8 +79,8 @@ struct AttentionProblem {
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
   bool bf16 = false;
 
-  /// Whether backward reads the result. In mixed precision it does so only if a row of scores is
-  /// cut into pieces: a row of one piece holds all scores that backward needs to sum.
+  /// Whether backward reads the result, to compute a mean for each row of scores. In mixed
+  /// precision, if rows are not cut into pieces, it computes the means from the scores instead.
   bool needs_result() const;
 };
 

@@ -49,8 +49,9 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   });
 }
 
-/// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
-/// factor * ds - mean. Returns the sum of p times the new ds.
+/// Replaces scores s by probabilities p, and ds, the gradients for probabilities after dropout, by
+/// factor * ds - mean. `mean` is the row's sum of p * factor * ds, or 0 if unknown. Returns the sum
+/// of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];

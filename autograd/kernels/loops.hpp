@@ -63,8 +63,9 @@ void for_each_row(const RowLayout& rows, const F& f) {
 }
 
 /// Adds the sum of all rows to `sums` (width). add(row, part) adds a row to `part`, the sums of a
-/// block of `grain` rows. `room` elements of work space follow these sums. Blocks run in parallel
-/// and are added in order, so the bits do not depend on the number of threads.
+/// block of `grain` rows. After these `width` sums, `part` has `room` elements of work space.
+/// Blocks run in parallel and are added in order, so the bits do not depend on the number of
+/// threads.
 template <class T, class Add>
 void add_rows(std::size_t rows, std::size_t grain, std::size_t width, std::size_t room,
               const Add& add, T* sums) {

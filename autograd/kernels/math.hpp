@@ -1,9 +1,9 @@
 // Elementary functions for kernels, with the same bits on every processor; and GELU. Internal.
 //
 // For float, exp, tanh and erf are short polynomials without branches or calls, so that the
-// compiler vectorises loops over them. The other functions of float round the result of the
-// function of double. Accuracy matters more for double, which uses portable_math.hpp. Functions of
-// long double, for gradcheck only, call the C library.
+// compiler vectorises loops over them. The other functions of float compute in double and round the
+// result. Accuracy matters more for double, which uses portable_math.hpp. Functions of long double,
+// for gradcheck only, call the C library.
 #pragma once
 
 #include <bit>
@@ -21,8 +21,8 @@ using portable::erf, portable::exp, portable::log, portable::log1p, portable::po
 /// e^x. For float: relative error below 2e-7 from -86.9 to 88.72, where float overflows; 0 below,
 /// inf above; NaN stays NaN.
 inline float exp(float x) {
-  // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. n is limited
-  // as an integer and r is not limited, so that NaN stays NaN and the compiler needs no branch.
+  // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. Only n is
+  // limited, by an integer minimum without a branch. x is not, so that a NaN reaches r and y.
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
   const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);

@@ -45,9 +45,8 @@ template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 
 /// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q (B,
-/// N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
-/// `options`. If given, `take` may replace the tensors "scores" (before masks hide keys) and
-/// "weights".
+/// N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads `options` except dropout. If
+/// given, `take` may replace the tensors "scores" (before masks hide keys) and "weights".
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,

@@ -176,7 +176,7 @@ class BlockedProduct {
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B in place
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it saves
 
-  // Whether the K elements of each step lie in A as they do in a packed block.
+  // Whether the K numbers of a step lie in a row of A as they do in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
   // Whether a packed A has the steps of a row side by side even if A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;

@@ -16,8 +16,8 @@ struct Shuffle {
   static constexpr int kGroup = 16 / sizeof(T);
   using Vec = typename Simd<Isa, T>::Vec;
 
-  /// Interleaves units of `Unit` lanes of a and b: a gets the lower halves of their groups, b the
-  /// upper halves.
+  /// Interleaves units of `Unit` lanes of a and b, group by group. The lower halves of two groups
+  /// give the new group of a, the upper halves that of b.
   template <int Unit>
   [[gnu::always_inline]] static void zip(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool upper) {

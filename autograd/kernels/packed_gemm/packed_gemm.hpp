@@ -4,9 +4,9 @@
 // the L2 cache. Then tiles of C that fit the registers are computed from this block and successive
 // rows of A.
 //
-// For each block of k, an element of C gets the sum of a chain of multiply-adds, in the order of k.
-// They are fused if the class has the instruction. The way in which k is cut into blocks depends on
-// k alone. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
+// An element of C is a sum of k products, cut into blocks in a way that depends on k alone. A chain
+// of multiply-adds sums each block, fused if the class has the instruction, and C gets these sums
+// in order. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace xgrad::detail {
 
-/// n / by, rounded up. Inlined, since kernels of several classes call it.
+/// n / by, rounded up. Always inlined, else the linker could merge versions of different classes.
 [[gnu::always_inline]] constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
   // 32-bit division is faster, and most sizes fit.
   if (n + by <= UINT32_MAX) return std::uint32_t(n + by - 1) / std::uint32_t(by);
@@ -41,12 +41,12 @@ struct Product {
   T beta;
   T* c;
   std::size_t ldc;
-  /// Memory for all blocks of B, or null. If C has no rows, B is packed into this memory. If C has
-  /// rows, the blocks are read from it, and B itself is not read.
+  /// Memory for all packed blocks of B, or null. A product with m = 0 only packs B into this
+  /// memory. With m > 0 it reads the packed blocks from this memory, and does not read B.
   T* blocks_of_b = nullptr;
 };
 
-/// How many elements of T the packed blocks of a B with k rows and n columns take, in any class.
+/// The most elements of T that the packed blocks of a B (k rows, n columns) take in any class.
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);

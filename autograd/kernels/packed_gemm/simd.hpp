@@ -1,8 +1,9 @@
 // Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B.
 // Not installed.
 //
-// An element of a packed block holds the factors of one step of the sums: one number or, if the
-// instruction multiplies pairs, two numbers of bfloat16 side by side.
+// Each element of C is summed in steps of one term or, if the instruction multiplies pairs, of two
+// terms. An element of a packed block holds the factors of one step: one number, or a pair of
+// bfloat16 numbers side by side.
 //
 // Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. So the
 // versions for different sets, which are compiled with different flags, have different names, and
@@ -128,7 +129,7 @@ struct Step {
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
-/// A place in a matrix whose rows are the terms of the sums. The elements of a step lie one below
+/// A place in a matrix whose rows are the terms of the sums. The numbers of a pair lie one below
 /// the other. `terms` is the number of rows from here on.
 template <class In>
 struct RowCursor {
@@ -194,7 +195,7 @@ struct Source<Isa, float, Bf16> {
 
 /// The Source of an instruction that multiplies pairs. A float holds the bits of two terms of a
 /// sum, and is no number itself. The first term is in the lower half or, `swapped`, in the upper
-/// half. The term after the last is 0.
+/// half. With an odd number of terms, the last pair ends with 0.
 template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
