@@ -194,8 +194,8 @@ Config parse_config(const std::string& text, const std::string& origin,
                     ConfigWriter writer = ConfigWriter::user);
 
 /// Returns TOML with every key, defaults included; parse_config() reads it back to the same Config.
-/// Checkpoints store it without execution keys (run.*, train.threads, log.*), because those do not
-/// change the result.
+/// Checkpoints store it without execution keys, such as run.*, train.threads and log.*, because
+/// those do not change the result.
 std::string to_toml(const Config& config, bool with_execution_keys = true);
 
 /// A key whose value differs between two configs, with both values as TOML on one line.
