@@ -149,7 +149,7 @@ CLAIMS = {
         "Otherwise the command names the run": ["tests/cli/ensemble_test.py test_runs_that_differ", "tests/cli/ensemble_test.py test_vocabularies_that_differ"],
         "Runs in float and bf16": ["tests/train/model/ensemble_test.cpp RunsMustHaveOneScalarType"],
         "A run in double can": ["tests/train/model/ensemble_test.cpp RunsMustHaveOneScalarType"],
-        "`eval` uses the split": ["tests/cli/ensemble_test.py test_the_split_is_that_of_the_first_run"],
+        "`eval` uses the data": ["tests/cli/ensemble_test.py test_the_split_is_that_of_the_first_run"],
         "An override applies": ["tests/cli/ensemble_test.py test_the_split_is_that_of_the_first_run"],
         "With `--json`, `\"steps\"`": ["tests/cli/ensemble_test.py test_classes"],
         "The seed `train.seed` does not": ["tests/data/synthetic/synthetic_test.cpp SplitsAreDisjointForAnySeeds", "tests/data/tables/row_task_test.cpp OneFileIsSplitByItsInputs"],
