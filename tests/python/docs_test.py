@@ -6,6 +6,7 @@ import subprocess
 
 import numpy
 import torch
+import xgrad
 from xgrad.runs import COMMAND
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -35,6 +36,21 @@ def test_python(tmp_path, monkeypatch, capsys):
 def test_tutorial(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert follow("tutorial.md", capsys)[1] == 18
+
+
+def test_one_head(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    config = DOCS.parent / "configs/reverse.toml"
+    xgrad.train(config, {"run.dir": "runs/reverse"})
+    subprocess.run([COMMAND, "export", "runs/reverse", "--to", "npz", "--out", "reverse.npz"], check=True, capture_output=True)
+    assert follow("one-head.md", capsys)[1] == 6
+    without = xgrad.train(config, {"run.dir": "runs/without", "model.positions": "none"})
+    said = subprocess.run([COMMAND, "eval", "runs/reverse", "--lengths", "4:16"], check=True, capture_output=True, text=True).stdout
+    accuracy = {line.split()[0]: float(line.split()[4]) for line in said.splitlines()[2:]}
+    page = (DOCS / "one-head.md").read_text()
+    for words, found in (("accuracy is {}.", without.metrics["test"]["accuracy"][-1]), ("reaches {},", accuracy["8"]),
+                         ("4 digits {}.", accuracy["4"])):
+        assert words.format(f"{found:.2f}") in page
 
 
 def test_readme(capsys):

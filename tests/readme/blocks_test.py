@@ -42,6 +42,7 @@ ELSEWHERE = [
     ("docs/python.md", "python", "", "tests/python/docs_test.py"),
     ("docs/japanese-vowels.md", "", "", "tests/python/vowels_test.py"),
     ("docs/tutorial.md", "python", "", "tests/python/docs_test.py"),
+    ("docs/one-head.md", "python", "", "tests/python/docs_test.py"),
     ("docs/tutorial.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
