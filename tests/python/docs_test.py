@@ -46,7 +46,7 @@ def test_one_head(tmp_path, monkeypatch, capsys):
     assert follow("one-head.md", capsys)[1] == 6
     without = xgrad.train(config, {"run.dir": "runs/without", "model.positions": "none"})
     said = subprocess.run([COMMAND, "eval", "runs/reverse", "--lengths", "4:16"], check=True, capture_output=True, text=True).stdout
-    accuracy = {line.split()[0]: float(line.split()[4]) for line in said.splitlines()[2:]}
+    accuracy = {line.split()[0]: float(line.split()[5]) for line in said.splitlines()[2:]}
     page = (DOCS / "one-head.md").read_text()
     for words, found in (("accuracy is {}.", without.metrics["test"]["accuracy"][-1]), ("reaches {},", accuracy["8"]),
                          ("4 digits {}.", accuracy["4"])):
