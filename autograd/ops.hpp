@@ -75,6 +75,11 @@ Variable<T> sqrt(const Variable<T>& x);
 /// included, and 0 elsewhere.
 template <class T>
 Variable<T> clamp(const Variable<T>& x, std::type_identity_t<T> min, std::type_identity_t<T> max);
+/// sign(x) log(1 + |x|); Hafner et al. 2023. softmax(symlog(x)) is StableMax, s(x_c) / sum_k s(x_k)
+/// with s(x) = 1 + x for x >= 0 and 1 / (1 - x) below: its probabilities approach 0 and 1 far more
+/// slowly than those of softmax(x). Prieto et al. 2025.
+template <class T>
+Variable<T> symlog(const Variable<T>& x);
 /// tanh x
 template <class T>
 Variable<T> tanh(const Variable<T>& x);

@@ -1,4 +1,4 @@
-// The small layers: Linear, Mlp, Norm, Embedding and Pooling.
+// The small layers: Linear, Mlp, Norm, Embedding, Pooling and OutputHead.
 #pragma once
 
 #include <xgrad/layers/module.hpp>
@@ -126,6 +126,26 @@ class Pooling {
  private:
   Pool kind_;
   Variable<T> query_;
+};
+
+/// The last layer of a model: x (..., D) -> logits (..., classes), a Linear or, with `stablemax`,
+/// symlog of a Linear. The softmax of such logits is StableMax, which does not round the
+/// probability of a fitted example to 1 where softmax does (Prieto et al. 2025).
+template <class T>
+class OutputHead {
+ public:
+  /// Makes the parameters of the Linear. Their names begin with scope.path().
+  OutputHead(const Scope<T>& scope, std::size_t width, std::size_t classes, bool stablemax)
+      : linear_(scope, width, classes), stablemax_(stablemax) {}
+
+  /// x (..., D) -> (..., classes).
+  Variable<T> operator()(const Variable<T>& x) const {
+    return stablemax_ ? symlog(linear_(x)) : linear_(x);
+  }
+
+ private:
+  Linear<T> linear_;
+  bool stablemax_;
 };
 
 }  // namespace xgrad

@@ -100,6 +100,14 @@ Variable<T> clamp(const Variable<T>& x, std::type_identity_t<T> min, std::type_i
 }
 
 template <class T>
+Variable<T> symlog(const Variable<T>& x) {
+  // d/dx sign(x) log(1 + |x|) = sign(x)^2 / (1 + |x|), which is continuous: 1 at 0.
+  return unary<From::input>(
+      "symlog", x, [](T v) { return std::copysign(detail::log1p(std::abs(v)), v); },
+      [](T dy, T v) { return dy / (T(1) + std::abs(v)); });
+}
+
+template <class T>
 Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c) {
   return unary<From::neither>(
       "scale", x, [=](T v) { return c * v; }, [=](T dy, T) { return dy * c; });
@@ -143,6 +151,7 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind) {
   template decltype(log<T>) log<T>;         \
   template decltype(sqrt<T>) sqrt<T>;       \
   template decltype(clamp<T>) clamp<T>;     \
+  template decltype(symlog<T>) symlog<T>;   \
   template decltype(scale<T>) scale<T>;     \
   template decltype(tanh<T>) tanh<T>;       \
   template decltype(sigmoid<T>) sigmoid<T>; \

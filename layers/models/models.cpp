@@ -48,7 +48,7 @@ template <class T>
 class CachedDecoding final : public Decoding<T> {
  public:
   CachedDecoding(const InputEmbedding<T>& embedding, const Encoder<T>& encoder,
-                 const Linear<T>& head, const Memory<T>& memory, const Ids& ids)
+                 const OutputHead<T>& head, const Memory<T>& memory, const Ids& ids)
       : embedding_(embedding), encoder_(encoder), head_(head), cache_(encoder.start(memory)) {
     feed(ids);
   }
@@ -81,7 +81,7 @@ class CachedDecoding final : public Decoding<T> {
 
   const InputEmbedding<T>& embedding_;
   const Encoder<T>& encoder_;
-  const Linear<T>& head_;
+  const OutputHead<T>& head_;
   EncoderCache<T> cache_;
   std::size_t length_ = 0;  // tokens read
 };
@@ -116,7 +116,7 @@ EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& o
       embedding_(root / "embedding", input_options(options)),
       encoder_(root / "encoder", options.encoder),
       pool_(root / "pool", options.pool, options.encoder.attention.width),
-      head_(root / "head", options.encoder.attention.width, options.classes) {}
+      head_(root / "head", options.encoder.attention.width, options.classes, options.stablemax) {}
 
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
@@ -152,7 +152,7 @@ EncoderDecoderModel<T>::EncoderDecoderModel(const Scope<T>& root,
       encoder_(root / "encoder", options.encoder),
       output_embedding_(root / "output_embedding", output_options(options)),
       decoder_(root / "decoder", decoder_options(options.encoder)),
-      head_(root / "head", options.encoder.attention.width, options.classes) {}
+      head_(root / "head", options.encoder.attention.width, options.classes, options.stablemax) {}
 
 template <class T>
 Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
@@ -181,7 +181,7 @@ WindowMlp<T>::WindowMlp(const Scope<T>& root, const WindowMlpOptions& options)
     : options_(options),
       embedding_(root / "embedding", options.input),
       pool_(root / "pool", options.pool, last_width(options)),
-      head_(root / "head", last_width(options), options.classes) {
+      head_(root / "head", last_width(options), options.classes, options.stablemax) {
   check_shape(options.window % 2 == 1, "window_mlp: expected an odd window, got ", options.window);
   check_shape(options.pool != Pool::cls,
               "window_mlp: a class token needs attention; choose another pool");

@@ -15,6 +15,7 @@ struct EncoderModelOptions {
   bool adjacency = false;       ///< masks attention by ModelInput::adjacency
   Pool pool = Pool::none;       ///< reduces a sequence to one vector; none: logits per token
   std::size_t classes = 0;      ///< output classes
+  bool stablemax = false;       ///< makes the softmax of the logits StableMax (OutputHead)
 };
 
 /// Input embedding, encoder, pooling and output head. Logits (B, N, classes) for Pool::none, else
@@ -38,7 +39,7 @@ class EncoderModel final : public SequenceModel<T> {
   InputEmbedding<T> embedding_;
   Encoder<T> encoder_;
   Pooling<T> pool_;
-  Linear<T> head_;
+  OutputHead<T> head_;
 };
 
 /// The decoder's input under teacher forcing, (B, M): `begin`, then `outputs` (B, M) without the
@@ -51,6 +52,7 @@ struct EncoderDecoderOptions {
   EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
   std::size_t classes = 0;      ///< output classes; the last one ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
+  bool stablemax = false;       ///< makes the softmax of the logits StableMax (OutputHead)
 };
 
 /// A sequence-to-sequence model that decides the length of its output: it predicts each class from
@@ -77,7 +79,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
   Encoder<T> encoder_;
   InputEmbedding<T> output_embedding_;
   Encoder<T> decoder_;
-  Linear<T> head_;
+  OutputHead<T> head_;
 };
 
 /// Sizes and settings of a WindowMlp.
@@ -90,6 +92,7 @@ struct WindowMlpOptions {
   double dropout = 0;                        ///< dropout rate after each hidden layer
   Pool pool = Pool::none;   ///< reduces a sequence to one vector; none: logits per token
   std::size_t classes = 0;  ///< output classes
+  bool stablemax = false;   ///< makes the softmax of the logits StableMax (OutputHead)
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
@@ -114,7 +117,7 @@ class WindowMlp final : public SequenceModel<T> {
   std::vector<Linear<T>> layers_;
   std::vector<std::uint64_t> ids_;  // Scope::id() of each layer, for its dropout
   Pooling<T> pool_;
-  Linear<T> head_;
+  OutputHead<T> head_;
 };
 
 }  // namespace xgrad

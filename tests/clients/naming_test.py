@@ -40,12 +40,12 @@ class Naming(CommandTest):
 
     def test_what_differs_is_listed(self):
         self.write("model.toml", naming.CONFIG.format(task="reverse", options=""))
-        self.xgrad("train", "model.toml", "run.dir=run", "--quiet", "model.positions=rotary")
+        self.xgrad("train", "model.toml", "run.dir=run", "--quiet", "model.positions=rotary", "model.stablemax=true")
         for library, lines in {
-            "timm": ("does not fit timm VisionTransformer: ", 'model.positions = "rotary"', "a task without images"),
-            "torchvision": ("does not fit torchvision VisionTransformer: ", "a task without images"),
+            "timm": ("does not fit timm VisionTransformer: ", 'model.positions = "rotary"', "model.stablemax = true", "a task without images"),
+            "torchvision": ("does not fit torchvision VisionTransformer: ", "model.stablemax = true", "a task without images"),
             "hf-bert": ("does not fit BERT of Hugging Face: ", 'model.norm = "pre"', "model.final_norm = true",
-                        "model.embedding_norm = false", 'model.positions = "rotary"'),
+                        "model.embedding_norm = false", 'model.positions = "rotary"', "model.stablemax = true"),
         }.items():
             words = ("export", "run", "--to", "safetensors", "--naming", library, "--out", "never.safetensors")
             done = self.xgrad(*words, exit_code=2)

@@ -19,6 +19,7 @@ MODELS = (
     ("model.norm=none", "model.positions=none", "model.activation=gelu_tanh", "model.out_bias=false", "model.head_dim=5",
      "model.final_norm=false", "train.precision=double"),
     ("task=majority", "model.pool=mean"),
+    ("model.stablemax=true", "train.label_smoothing=0.1", "train.precision=double"),
     ("task=majority", "model.pool=cls", "model.normalization=rms", "train.precision=double"),
     ("task=mean_of_marked", "model.pool=mean"),
     ("task=mean_of_marked", "train.loss=mae", "train.head_diversity=0.1"),

@@ -81,6 +81,7 @@ def more_ops(write):
     condition = torch.tensor([[1, 0, 1], [0, 1, 1]])
     op(write, "where", lambda input, other: torch.where(condition.bool(), input, other),
        constants=dict(condition=condition), input=rounded(3), other=rounded(4, 1, 1))
+    op(write, "symlog", lambda input: input.sign() * input.abs().log1p(), input=rounded(2, 3, scale=3.0))
 
 
 def ops(write):

@@ -94,6 +94,7 @@ OPS = {
     "log": (xgrad.log, torch.log, positive(2, 3)),
     "sqrt": (xgrad.sqrt, torch.sqrt, positive(2, 3)),
     "clamp": (lambda x: xgrad.clamp(x, -0.5, 0.25), lambda x: torch.clamp(x, -0.5, 0.25), normal(3, 4)),
+    "symlog": (xgrad.symlog, lambda x: torch.sign(x) * torch.log1p(torch.abs(x)), normal(2, 3)),
     "tanh": (xgrad.tanh, torch.tanh, normal(2, 3)),
     "sigmoid": (xgrad.sigmoid, torch.sigmoid, normal(2, 3)),
     "silu": (xgrad.silu, F.silu, normal(2, 3)),

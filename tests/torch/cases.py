@@ -69,6 +69,7 @@ CASES = {
     "swa": {"train.swa_start": 30, "train.swa_every": 7, "optim.groups": [{"match": "embedding.*", "freeze": True}]},
     "stochastic_depth": {"model.stochastic_depth": 0.6, "train.dropout_start": 0.9, "train.dropout_end": 0.2,
                          "model.layers": 2, "train.accumulate": 2},
+    "stablemax": {"model.stablemax": True, "train.label_smoothing": 0.2, "train.accumulate": 2},
     "curriculum": {"train.curriculum_start": 3, "train.curriculum_steps": 60, "train.accumulate": 2},
     "curriculum_bucket": {"train.curriculum_start": 2, "train.curriculum_steps": 90, "train.bucket": 3},
     "patience": {"train.patience": 3, "train.evaluate_every": 2, "optim.lr": 0.03},

@@ -45,6 +45,8 @@ def model_of(case, data):
     else:
         model = Model(classes=2 if labels == "numbers" else 4, pool="none" if labels == "tokens" else "cls",
                       vocabulary=len(data.train.ids) + 1, **sizes)
+    if case.get("model.stablemax"):
+        model.head.register_forward_hook(lambda head, inputs, x: torch.sign(x) * torch.log1p(torch.abs(x)))
     weights = initial_weights({name: x.shape for name, x in model.state_dict().items()})
     model.double().load_state_dict({name: torch.tensor(x) for name, x in weights.items()})
     return model

@@ -33,6 +33,7 @@ struct ModelConfig {
   std::size_t max_distance = 32;        ///< for relative_bias: distances beyond this share one bias
   bool cross_positions = false;         ///< rotary positions in cross-attention too
   std::string pool = "cls";             ///< for sequence outputs, a Pool by name
+  bool stablemax = false;               ///< probabilities by StableMax instead of softmax
   std::string input = "embedding";      ///< how token ids become vectors
   bool embedding_norm = false;          ///< adds a norm before the first block
   std::size_t window = 3;               ///< for window_mlp: tokens in a window; odd

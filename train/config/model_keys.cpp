@@ -114,6 +114,10 @@ static Keys input_keys() {
       key("pool", &M::pool, {"cls", "mean", "max", "attention"},
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
           "the tokens; attention: weighted by a learned query."),
+      key("stablemax", &M::stablemax,
+          "Turns each output x into the logit sign(x) log(1 + |x|), so that softmax gives the "
+          "probabilities of StableMax, which float does not round to 1. Needs targets that are "
+          "classes."),
       key("input", &M::input, {"embedding", "one_hot"},
           "How token ids become vectors. embedding: table lookup; one_hot: linear layer on one-hot "
           "vectors."),

@@ -1,6 +1,6 @@
 // The whole model: computes logits from an input, for one example at a time.
 //
-// Functions have the names of the C++ sources in layers/ and compute the same, with the same
+// Many functions have the names of the C++ sources in layers/ and compute the same, with the same
 // weights. Weights are float32; sums are JavaScript numbers, which are doubles. A matrix has a row
 // for each token and a column for each feature; `data` holds its numbers row by row.
 //
@@ -329,9 +329,12 @@ const POOLS = {
   },
 };
 
+const symlog = (x) => Math.sign(x) * Math.log1p(Math.abs(x));
+
 function head(g, x) {
   if (g.shape.output === "sequence") x = { rows: 1, cols: x.cols, data: POOLS[g.config.pool](x, g.weights["pool.query"]) };
-  return linear(g, x, "head");
+  const y = linear(g, x, "head");
+  return g.config.stablemax ? each(y, symlog) : y;
 }
 
 // The features of each token and of its neighbours side by side, 0 beyond both ends.

@@ -206,6 +206,10 @@ def pool(kind, mask):
     return forward
 
 
+def symlog(x):
+    return np.sign(x) * np.log1p(np.abs(x)), lambda dy: dy / (1 + np.abs(x))
+
+
 def cross_entropy(logits, targets):
     """The mean over the targets that count, and its gradient."""
     flat, targets = logits.reshape(-1, logits.shape[-1]), targets.ravel()
@@ -246,7 +250,8 @@ def recompute(model, train, reference):
         layers.append(norm("encoder.norm", model))
     if reference["logits"].ndim == 2:
         layers.append(pool(model["pool"], mask))
-    logits, back = chain(x, *layers, linear("head"))
+    layers += [linear("head"), symlog] if model["stablemax"] else [linear("head")]
+    logits, back = chain(x, *layers)
     targets = reference["targets"]
     if "valid" in reference:
         loss, dlogits = distance(train, logits, targets, reference["valid"])

@@ -128,7 +128,7 @@ std::size_t hidden(const ModelConfig& model) {
 KnownModel supported(KnownModel own) {
   own.merge(KnownModel{{"normalization", {"layer"}}, {"positions", {"learned"}}});
   own.merge(plain_encoder());
-  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap"}) own.erase(fixed);
+  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap", "stablemax"}) own.erase(fixed);
   return own;
 }
 
@@ -242,7 +242,7 @@ KnownModel plain_encoder() {
                       {"pool", {"cls", "mean"}}};
   std::istringstream any(
       "width heads head_dim layers feedforward dropout attention_dropout stochastic_depth "
-      "final_norm norm_eps patch patch_overlap qkv_bias out_bias init init_std "
+      "final_norm norm_eps stablemax patch patch_overlap qkv_bias out_bias init init_std "
       "init_scaled_residuals init_from init_strict init_noise");
   for (std::string key; any >> key;) known[key] = {};
   return known;

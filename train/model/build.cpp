@@ -103,6 +103,7 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
   options.dropout = config.dropout;
   options.pool = pool(config, shape);
   options.classes = shape.classes;
+  options.stablemax = config.stablemax;
   return options;
 }
 
@@ -116,6 +117,9 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
       shape.width, " pixels");
   check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
                      "model.input: ", config.input, " needs a task whose examples are tokens");
+  check<ConfigError>(!config.stablemax || shape.target == TargetKind::classes,
+                     "model.stablemax: needs targets that are classes; those of the task are ",
+                     to_string(shape.target));
   const bool generated = shape.output == OutputKind::generated;
   check<ConfigError>(generated == (config.kind == "encoder_decoder"), "model.kind: ", config.kind,
                      generated
@@ -279,7 +283,8 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
   const InputOptions input = input_options(config, shape);
   const EncoderOptions encoder = encoder_options(config);
   if (config.kind == "encoder_decoder") {
-    const EncoderDecoderOptions options{input, encoder, shape.classes, shape.max_outputs};
+    const EncoderDecoderOptions options{input, encoder, shape.classes, shape.max_outputs,
+                                        config.stablemax};
     return std::make_unique<EncoderDecoderModel<T>>(root, options);
   }
   return std::make_unique<EncoderModel<T>>(
@@ -287,7 +292,8 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
                                 .encoder = encoder,
                                 .adjacency = config.mask == "adjacency",
                                 .pool = pool(config, shape),
-                                .classes = shape.classes});
+                                .classes = shape.classes,
+                                .stablemax = config.stablemax});
 }
 
 template <class T>

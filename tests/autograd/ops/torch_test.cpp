@@ -95,6 +95,7 @@ TEST(TorchOps, ElementwiseFunctions) {
   expect_as_torch("log", {"input"}, [](const Arguments& x) { return log(x[0]); });
   expect_as_torch("sqrt", {"input"}, [](const Arguments& x) { return sqrt(x[0]); });
   expect_as_torch("clamp", {"input"}, [](const Arguments& x) { return clamp(x[0], -1, 1.5); });
+  expect_as_torch("symlog", {"input"}, [](const Arguments& x) { return symlog(x[0]); });
 }
 
 TEST(TorchOps, Where) {

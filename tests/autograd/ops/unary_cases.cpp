@@ -50,6 +50,7 @@ OpCase clamp_case() {
 
 std::vector<OpCase> unary_cases() {
   const auto relu_of = [](const auto& x) { return relu(x[0]); };
+  const auto symlog_of = [](const auto& x) { return symlog(x[0]); };
   const auto tanh_of = [](const auto& x) { return tanh(x[0]); };
   const auto sigmoid_of = [](const auto& x) { return sigmoid(x[0]); };
   const auto silu_of = [](const auto& x) { return silu(x[0]); };
@@ -62,6 +63,8 @@ std::vector<OpCase> unary_cases() {
       above_zero("log", [](const auto& x) { return log(x[0]); }),
       above_zero("sqrt", [](const auto& x) { return sqrt(x[0]); }),
       clamp_case(),
+      elementwise("symlog", "", 3, true, symlog_of),
+      elementwise("symlog", "extreme", 1e4, true, symlog_of),
       elementwise("tanh", "", 3, false, tanh_of),
       elementwise("tanh", "extreme", 100, false, tanh_of),
       elementwise("sigmoid", "", 3, false, sigmoid_of),

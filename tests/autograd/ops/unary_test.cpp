@@ -77,6 +77,55 @@ TEST(Silu, ValuesAndDerivatives) {
   EXPECT_TENSOR_NEAR(dx, tensor({4}, {0.9276705118714867, 0.07232948812851327, 0.5, 0.0}), 1e-15);
 }
 
+// sign(x) log(1 + |x|) and 1 / (1 + |x|), with 16 digits. Near 0, 1 + |x| would lose digits of x.
+TEST(Symlog, ValuesAndDerivatives) {
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return symlog(x); },
+                                            tensor({5}, {1.0, -1.0, -3.0, 1e-20, 99.0}));
+  const double log2 = 0.6931471805599453, log100 = 4.605170185988092;
+  EXPECT_TRUE(tensors_near(y, tensor({5}, {log2, -log2, -2 * log2, 1e-20, log100}), 0, 2e-16));
+  EXPECT_TRUE(tensors_near(dx, tensor({5}, {0.5, 0.5, 0.25, 1.0, 0.01}), 0, 2e-16));
+}
+
+TEST(Symlog, EndsAndZeros) {
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return symlog(x); },
+                                            tensor({4}, {0.0, -0.0, kInfinity, -kInfinity}));
+  EXPECT_TRUE(same_bits(y, tensor({4}, {0.0, -0.0, kInfinity, -kInfinity})));
+  EXPECT_TRUE(same_bits(dx, tensor({4}, {1.0, 1.0, 0.0, 0.0})));
+}
+
+// The definition of StableMax by Prieto et al. 2025: s(x_c) / sum_k s(x_k).
+TEST(Symlog, SoftmaxOfItIsStableMax) {
+  const Tensor<double> x = random_tensor({20, 7}, Rng(5), -50, 50);
+  const Tensor<double> p = softmax(symlog(Variable<double>(x))).value();
+  const auto s = [](double v) { return v >= 0 ? v + 1 : 1 / (1 - v); };
+  for (std::size_t row = 0; row < 20; ++row) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 7; ++c) sum += s(x(row, c));
+    for (std::size_t c = 0; c < 7; ++c) EXPECT_NEAR(p(row, c), s(x(row, c)) / sum, 1e-15);
+  }
+}
+
+// Softmax collapse: float rounds the probability of the target to 1, so the loss and the gradient
+// of its logit are 0, which they are not in double, nor with StableMax.
+TEST(Symlog, KeepsTheGradientThatSoftmaxLosesInFloat) {
+  const auto loss_and_slope = []<class T>(bool stable, T) {
+    const Variable<T> logits(tensor<T>({1, 3}, {20, -5, -9}), true);
+    const Variable<T> loss =
+        cross_entropy(stable ? symlog(logits) : logits, tensor<std::int32_t>({1}, {0}));
+    loss.backward();
+    return std::pair(double(loss.item()), double(logits.grad()(0, 0)));
+  };
+  EXPECT_EQ(loss_and_slope(false, 0.0f), std::pair(0.0, 0.0));
+  EXPECT_GT(loss_and_slope(false, 0.0).first, 0);
+  EXPECT_LT(loss_and_slope(false, 0.0).second, 0);
+  // s is 21, 1/6 and 1/10, so the loss is log(1 + r) with r = (1/6 + 1/10) / 21, and its slope is
+  // (p - 1) / 21 with p = 1 / (1 + r).
+  const double r = (1.0 / 6 + 0.1) / 21, slope = -r / (1 + r) / 21;
+  const auto [loss, found] = loss_and_slope(true, 0.0f);
+  EXPECT_NEAR(loss, std::log1p(r), 1e-4 * r);
+  EXPECT_NEAR(found, slope, 1e-4 * -slope);
+}
+
 // G5: kinks and saturation, to the bit.
 TEST(Sigmoid, S4_15_ValuesAndDerivatives) {
   const auto [y, dx] = value_and_derivative([](const auto& x) { return sigmoid(x); },
@@ -100,13 +149,13 @@ TEST(Unary, G5_Kinks) {
 
 TEST(Unary, NanIsNotHidden) {
   const Variable<double> x(tensor({2}, {kNan, 1.0}));
-  for (const auto& y : {relu(x), tanh(x), silu(x), gelu(x), gelu(x, Gelu::tanh)}) {
+  for (const auto& y : {relu(x), symlog(x), tanh(x), silu(x), gelu(x), gelu(x, Gelu::tanh)}) {
     EXPECT_TRUE(std::isnan(y.value()(0)));
     EXPECT_FALSE(std::isnan(y.value()(1)));
   }
   const Variable<float> single(cast<float>(x.value()));
-  for (const auto& y :
-       {relu(single), tanh(single), silu(single), gelu(single), gelu(single, Gelu::tanh)}) {
+  for (const auto& y : {relu(single), symlog(single), tanh(single), silu(single), gelu(single),
+                        gelu(single, Gelu::tanh)}) {
     EXPECT_TRUE(std::isnan(y.value()(0)));
     EXPECT_FALSE(std::isnan(y.value()(1)));
   }
@@ -152,6 +201,7 @@ TEST(Unary, G4_FloatFollowsDouble) {
     EXPECT_TRUE(tensors_near(a.grad(), b.grad(), 2e-6));
   };
   compare([](const auto& v) { return relu(v); });
+  compare([](const auto& v) { return symlog(v); });
   compare([](const auto& v) { return tanh(v); });
   compare([](const auto& v) { return sigmoid(v); });
   compare([](const auto& v) { return silu(v); });

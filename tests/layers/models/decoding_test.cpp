@@ -80,6 +80,7 @@ void expect_outputs_with_the_same_bits(const MultiHeadAttentionOptions& attentio
   options.encoder.norm = norm;
   options.classes = kClasses;
   options.max_outputs = kLongest;
+  options.stablemax = norm == NormOrder::post;
   Parameters<T> parameters(1);
   const EncoderDecoderModel<T> model(parameters.root(), options);
   draw_weights(parameters);
@@ -119,6 +120,7 @@ EncoderModelOptions language_model(const MultiHeadAttentionOptions& attention) {
   options.encoder.attention = attention;
   options.encoder.attention.causal = true;
   options.classes = kClasses;
+  options.stablemax = attention.exclude_self;
   return options;
 }
 

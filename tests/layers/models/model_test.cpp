@@ -103,6 +103,13 @@ TEST(Model, GradientsWithEveryActivation) {
   }
 }
 
+TEST(Model, GradientsWithStablemax) {
+  const Ids ids = random_ids({3, 5}, kRng, 7);
+  EncoderModelOptions options = token_options(Pool::none);
+  options.stablemax = true;
+  expect_gradients(options, &ids, nullptr, nullptr, random_ids({3, 5}, kRng / "targets", 3));
+}
+
 TEST(Model, GradientsWithPositionsOfEveryKind) {
   const Ids ids = random_ids({3, 5}, kRng, 7);
   const Ids targets = random_ids({3, 5}, kRng / "targets", 3);

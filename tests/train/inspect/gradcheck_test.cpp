@@ -64,6 +64,7 @@ TEST(ModelCheck, WithEveryKeyThatChangesTheLossOrTheInitialWeights) {
            {"train.class_weights=balanced", "task.symbols=4", "task.examples=2000"},
            {"train.class_weights=[1, 2, 0.5, 4, 8]", "train.label_smoothing=0.1"},
            {"model.stochastic_depth=0.5", "model.layers=3", "train.dropout_start=0.7"},
+           {"model.stablemax=true", "train.label_smoothing=0.1"},
            {"model.init=orthogonal", "model.init_scaled_residuals=true"},
            {"model.init=kaiming_normal", "train.swa_start=1", "train.steps=5"},
            {"model.init=trunc_normal", "model.init_std=0.3", "train.clip_value=0.1"},

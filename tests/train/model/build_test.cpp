@@ -101,6 +101,43 @@ TEST(Build, EveryKeyOfAttentionReachesTheModel) {
   EXPECT_TRUE(test::same_bits(logits(spelled_out), before));
 }
 
+// Every kind of model turns its outputs x into sign(x) log(1 + |x|) where the config says so.
+TEST(Build, StablemaxIsTheHeadsOfEveryKind) {
+  for (const char* kind : {"encoder", "encoder_decoder", "mlp", "window_mlp"}) {
+    Config config;
+    config.model.kind = kind;
+    config.model.pool = "mean";
+    const Tensor<double> x = logits(config);
+    config.model.stablemax = true;
+    const Tensor<double> y = logits(config);
+    ASSERT_EQ(y.shape(), x.shape());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double v = x.data()[i];
+      EXPECT_NEAR(y.data()[i], std::copysign(std::log1p(std::fabs(v)), v), 1e-15) << kind;
+    }
+  }
+}
+
+TEST(Build, StablemaxNeedsClasses) {
+  Config config;
+  TaskShape shape{.output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  for (const char* kind : {"encoder", "mlp"}) {
+    config.model.kind = kind;
+    config.model.pool = "mean";
+    config.model.stablemax = true;
+    shape.target = TargetKind::classes;
+    EXPECT_EQ(message_of(config, shape), "none");
+    shape.target = TargetKind::numbers;
+    EXPECT_EQ(message_of(config, shape),
+              "model.stablemax: needs targets that are classes; those of the task are numbers");
+    shape.target = TargetKind::binary;
+    EXPECT_EQ(message_of(config, shape),
+              "model.stablemax: needs targets that are classes; those of the task are yes or no");
+    config.model.stablemax = false;
+    EXPECT_EQ(message_of(config, shape), "none");
+  }
+}
+
 // The score of query i and key j in head h for tokens x = E[id] + P[n], in plain loops.
 double score(const Parameters<double>& parameters, const Ids& ids, std::size_t head_dim,
              std::size_t h, std::size_t i, std::size_t j) {

@@ -111,6 +111,11 @@ Value windows(Builder& g, Value x) {
   return g("Concat", shifted, {{"axis", 2}});
 }
 
+// sign(x) log(1 + |x|)
+Value symlog(Builder& g, const Value& x) {
+  return g("Mul", {g("Sign", {x}), g("Log", {g("Add", {g("Abs", {x}), 1.0f})})});
+}
+
 // The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
 Value logits(Builder& g) {
   const std::string& kind = g.model.kind;
@@ -128,7 +133,8 @@ Value logits(Builder& g) {
   } else {
     x = pooling(g, x);
   }
-  return linear(g, x, "head.");
+  x = linear(g, x, "head.");
+  return g.model.stablemax ? symlog(g, x) : x;
 }
 
 Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
