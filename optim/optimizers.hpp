@@ -66,7 +66,7 @@ struct OptimizerOptions {
 template <class T>
 struct OptimizerState {
   std::string name;       ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
-  Tensor<T> tensor;       ///< values in the parameter's shape; if only a part of them, as a vector
+  Tensor<T> tensor;       ///< all values, in the parameter's shape; or a part, as a vector
   Shape shape;            ///< shape of the parameter
   std::size_t first = 0;  ///< index of the first value in the parameter
 };
@@ -96,7 +96,7 @@ struct ParameterSpan {
   std::size_t size;         ///< number of elements
   T* value;                 ///< values to update
   ScaledGradient<T> grad;   ///< gradients of the loss
-  std::array<T*, 2> slots;  ///< state tensors, in the order of their names
+  std::array<T*, 2> slots;  ///< state, in the order of the names given to Optimizer
   double weight_decay;      ///< weight decay; 0 for WeightDecay::off
   double lr_scale;          ///< factor of the learning rate
   double lr;                ///< learning rate of the step, without the factor
@@ -168,7 +168,7 @@ class Optimizer {
   // Reused in every step to avoid allocation.
   detail::FlatParameters flat_;
   std::vector<ParameterSpan<T>> wholes_;
-  std::vector<std::size_t> firsts_;  // for each of wholes_: its first element with state here
+  std::vector<std::size_t> firsts_;  // OptimizerState::first for each element of wholes_
 };
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".

@@ -15,7 +15,7 @@ struct EncoderModelOptions {
   bool adjacency = false;       ///< masks attention by ModelInput::adjacency
   Pool pool = Pool::none;       ///< reduces a sequence to one vector; none: logits per token
   std::size_t classes = 0;      ///< output classes
-  bool stablemax = false;       ///< makes the softmax of the logits StableMax (OutputHead)
+  bool stablemax = false;       ///< applies symlog to the logits (StableMax); see OutputHead
 };
 
 /// Input embedding, encoder, pooling and output head. Logits (B, N, classes) for Pool::none, else
@@ -49,10 +49,10 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 /// Sizes and settings of an EncoderDecoderModel.
 struct EncoderDecoderOptions {
   InputOptions input = {};      ///< input; the encoder's width replaces `features`
-  EncoderOptions encoder = {};  ///< encoder and decoder; `decoder` is set by the model
+  EncoderOptions encoder = {};  ///< for encoder and decoder; the model sets encoder.decoder
   std::size_t classes = 0;      ///< output classes; the last one ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
-  bool stablemax = false;       ///< makes the softmax of the logits StableMax (OutputHead)
+  bool stablemax = false;       ///< applies symlog to the logits (StableMax); see OutputHead
 };
 
 /// A sequence-to-sequence model that decides the length of its output: it predicts each class from
@@ -84,7 +84,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
 
 /// Sizes and settings of a WindowMlp.
 struct WindowMlpOptions {
-  InputOptions input = {};                   ///< input; its `features` is D
+  InputOptions input = {};                   ///< input; `features` is the width of the embedding
   std::size_t window = 1;                    ///< tokens read together, odd; 1: each token alone
   std::size_t layers = 1;                    ///< hidden layers
   std::size_t hidden = 0;                    ///< F, width of a hidden layer
@@ -92,7 +92,7 @@ struct WindowMlpOptions {
   double dropout = 0;                        ///< dropout rate after each hidden layer
   Pool pool = Pool::none;   ///< reduces a sequence to one vector; none: logits per token
   std::size_t classes = 0;  ///< output classes
-  bool stablemax = false;   ///< makes the softmax of the logits StableMax (OutputHead)
+  bool stablemax = false;   ///< applies symlog to the logits (StableMax); see OutputHead
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
@@ -105,7 +105,7 @@ template <class T>
 class WindowMlp final : public SequenceModel<T> {
  public:
   /// Makes its parameters below `root`. Throws ShapeError when the window is even, or for
-  /// Pool::cls, since a class token would see no other token.
+  /// Pool::cls, because only attention lets a class token read all tokens.
   WindowMlp(const Scope<T>& root, const WindowMlpOptions& options);
 
   /// Throws ShapeError when the input does not fit.

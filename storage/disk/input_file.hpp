@@ -70,7 +70,7 @@ class Mapping {
   std::size_t size_;
 };
 
-/// The maximum length of a line in bytes. Longer lines are not kept in memory.
+/// The maximum length of a line in bytes. Longer lines are refused, as they could fill the memory.
 inline constexpr std::size_t kMostLine = 1 << 20;
 
 /// Reads a file of any size line by line, with one block of it in memory.

@@ -19,7 +19,7 @@
 
 namespace xgrad {
 
-/// Makes a hook. `own` holds the values of its keys.
+/// Makes a hook. `own` holds the values of the hook's keys in [log].
 using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own)>;
 
 /// Adds a hook. It runs if log.hooks contains its name; its keys are in [log]. Hooks do not change
@@ -57,8 +57,8 @@ struct Result {
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in a run's rows at which all claims about metrics hold;
-/// nothing if there is none. Claims about the best possible result use the one of the validation
-/// split, except that at_token_ceiling and the baseline use the test split.
+/// nothing if there is none. The best possible result is the one on the validation split, but
+/// at_token_ceiling uses the token ceiling of the test split. above_baseline uses `baseline`.
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
                                            const std::vector<MetricsRow>& rows, const Task& task,
                                            std::optional<double> baseline = {});
@@ -104,12 +104,12 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
 /// the run's directory or that checkpoint. If `path` is an older checkpoint, starts a new run from
-/// it in another directory: run.dir of the overrides, if given. If the run has no checkpoint,
-/// starts it again.
+/// it in another directory: run.dir of the overrides, else a new one in runs/. If the run has no
+/// checkpoint, starts it again.
 ///
-/// Throws ConfigError when the overrides change a key that `allow_change` does not name, or when
-/// the run's own directory would change; CheckpointError when the checkpoints are damaged or lost;
-/// IoError when there is no run; LockError when another process is writing to it.
+/// Throws ConfigError when the overrides change a key that `allow_change` does not name, or set
+/// run.dir for a run that continues in its own directory; CheckpointError when the checkpoints are
+/// damaged or lost; IoError when there is no run; LockError when another process is writing to it.
 Outcome resume_run(const std::string& path, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& allow_change, SessionOptions options);
 
