@@ -648,7 +648,8 @@ function drawCurve() {
     const [[s0, v0], [s1, v1]] = [points[after - 1], points[after]];
     return v0 + (v1 - v0) * (step - s0) / (s1 - s0);
   };
-  $("step-text").textContent = text + (value(now) === undefined ? "" : `, validation ${curve.metric} ${short(value(now))}`) +
+  const measured = points.find(([step]) => step === now)?.[1];
+  $("step-text").textContent = text + (measured === undefined ? "" : `, validation ${curve.metric} ${short(measured)}`) +
     (left_out.length ? `. This page leaves out the checkpoints of ${left_out.length === 1 ? "step" : "the steps"} ${left_out.slice(0, 12).join(", ")}${left_out.length > 12 ? " and others" : ""}.` : ".");
   if (points.length < 2) return;
   const first = Math.min(...steps), last = Math.max(...steps), values = points.map((p) => p[1]);
