@@ -129,8 +129,8 @@ class Pooling {
 };
 
 /// The last layer of a model: x (..., D) -> logits (..., classes), a Linear or, with `stablemax`,
-/// symlog of a Linear. The softmax of such logits is StableMax, which does not round the
-/// probability of a fitted example to 1 where softmax does (Prieto et al. 2025).
+/// symlog of a Linear. The softmax of such logits is StableMax, whose probabilities approach 1 more
+/// slowly (Prieto et al. 2025).
 template <class T>
 class OutputHead {
  public:

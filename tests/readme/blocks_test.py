@@ -100,7 +100,8 @@ mask = "causal"
 steps = 20
 """
 CONFIGS = {"reverse": SMALL.format("reverse"), "sort": SMALL.format("sort"), "fashion_mnist": SMALL.format("copy"),
-           "modular_addition": SMALL.format("copy"), "translation": WRITES.format("translation"), "notes": CONTINUES}
+           "modular_addition": SMALL.format("copy"),
+           "papers/modular_addition_softmax_collapse": SMALL.format("copy"), "translation": WRITES.format("translation"), "notes": CONTINUES}
 
 
 class Block(NamedTuple):
@@ -165,7 +166,7 @@ class Blocks(unittest.TestCase):
                 self.follow(pathlib.Path(folder), texts)
 
     def follow(self, folder, texts):
-        (folder / "configs").mkdir()
+        (folder / "configs/papers").mkdir(parents=True)
         for name, text in CONFIGS.items():
             (folder / "configs" / f"{name}.toml").write_text(text)
         (folder / "configs" / "verses.txt").write_text("".join(f"Dear {n}, I wrote {n + 1} letters\n" for n in range(100)))

@@ -115,9 +115,8 @@ static Keys input_keys() {
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
           "the tokens; attention: weighted by a learned query."),
       key("stablemax", &M::stablemax,
-          "Turns each output x into the logit sign(x) log(1 + |x|), so that softmax gives the "
-          "probabilities of StableMax, which float does not round to 1. Needs targets that are "
-          "classes."),
+          "Turns each output x into the logit sign(x) log(1 + |x|). The softmax of these logits is "
+          "StableMax, whose probabilities approach 1 more slowly. Needs targets that are classes."),
       key("input", &M::input, {"embedding", "one_hot"},
           "How token ids become vectors. embedding: table lookup; one_hot: linear layer on one-hot "
           "vectors."),
