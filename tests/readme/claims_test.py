@@ -20,7 +20,7 @@ CLAIMS = {
         "xgrad is for people": [],
         "Version 0.1.0 is": ["CMakeLists.txt VERSION 0.1.0", "CHANGELOG.md ## Unreleased", "LICENSE BSD 3-Clause License"],
         "It runs on x86-64 CPUs": [".ci/run packages of Debian", "tests/fresh.py trixie"],
-        "On ARM64, only tensors": [".ci/arm qemu-aarch64"],
+        "On ARM64, it is": [".ci/arm qemu-aarch64", "tests/embed/release_test.py test_3_packages"],
         "The [FAQ]": [],
         "The same config and seed": ["tests/cli/resume_test.py killed_again_and_again",
                                      "tests/cli/train_test.py test_equal_runs_leave_equal_files",
