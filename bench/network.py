@@ -126,7 +126,7 @@ def checked():
     parameters = parameters_of(LARGE)
     fast = {ranks: step_of_ranks(LARGE, ranks) for ranks in RANKS}
     slow = {ranks: step_of_ranks(LARGE, ranks, SLOW)[0] for ranks in RANKS}
-    # Of three ranks, rank 0 sends two sums for each bucket; of two ranks, one sum.
+    # With three ranks, rank 0 sends two partial sums for each bucket. With two ranks, it sends one.
     buckets = round(fast[3][1] - fast[2][1])
     others = fast[2][1] - buckets
     small, operations = step_of_ranks(SMALL, 2)

@@ -1,7 +1,6 @@
 # Cross-compiles for Debian's arm64. Programs run under qemu-user (.ci/arm):
 #
-#   cmake --toolchain cmake/arm64.cmake -DCMAKE_SYSROOT=ROOT ...   # ROOT: a folder with the libraries of arm64; / if
-#                                                                  # they are installed on this machine
+#   cmake --toolchain cmake/arm64.cmake -DCMAKE_SYSROOT=ROOT ...   # ROOT: a folder with the libraries of arm64
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
