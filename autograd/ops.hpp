@@ -34,8 +34,8 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
 /// a^b; NaN where a < 0 and b is not an integer. The derivative with respect to a is 0 where b = 0,
-/// and infinite at a = 0 where 0 < b < 1. The derivative with respect to b is 0 at a = 0 where b >=
-/// 0, and NaN where a < 0.
+/// and infinite at a = 0 where 0 < b < 1. The derivative with respect to b is 0 where a = 0 and b
+/// >= 0, and NaN where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x

@@ -11,7 +11,7 @@
 
 namespace xgrad {
 
-/// Options of all schedules; each shape reads the ones it needs.
+/// Options of all schedules; each shape reads the options that it needs.
 struct ScheduleOptions {
   double final = 0.0;       ///< last learning rate, as a fraction of lr, in [0, 1]
   double power = 1.0;       ///< exponent of `polynomial`, > 0
@@ -49,11 +49,10 @@ class Schedule {
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
-  /// A schedule that the program defines: `rate` returns the learning rate of a step, finite and at
-  /// least 0.
+  /// A schedule of your own: `rate` returns the learning rate of a step, finite and at least 0.
   explicit Schedule(std::function<double(std::uint64_t step)> rate);
 
-  /// Returns the learning rate of a step; 0 is the first.
+  /// Returns the learning rate of a step; the first step is 0.
   double operator()(std::uint64_t step) const;
 
   /// Returns the shape with this name. Throws ConfigError, with all names, for an unknown name.
@@ -72,7 +71,7 @@ class Schedule {
 /// The names of all shapes, in the order of Shape.
 std::vector<std::string> schedule_names();
 
-/// The members of ScheduleOptions that a schedule reads, and "patience" for Plateau. Throws
+/// The members of ScheduleOptions that a schedule reads, and "patience" for plateau. Throws
 /// ConfigError as Schedule::shape().
 const std::vector<std::string>& schedule_keys(const std::string& name);
 

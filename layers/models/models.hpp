@@ -30,7 +30,7 @@ class EncoderModel final : public SequenceModel<T> {
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
   /// Continues the input, token ids without padding, as a language model: at each token, the logits
   /// predict the next token. Throws ShapeError unless each token depends only on itself and the
-  /// tokens before it. So the model must be causal, and have no pooling, batch norm, adjacency and
+  /// tokens before it. So the model must be causal and have no pooling, batch norm, adjacency or
   /// relative_index.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
