@@ -58,7 +58,7 @@ struct LockError : Error {
 
 namespace detail {
 
-/// Joins the parts of a message. Only fail() makes a Message, so checks that pass build no text.
+/// Joins the parts of a message. check() makes a Message only when it fails.
 class Message {
  public:
   void add(std::string_view part) { text_ += part; }

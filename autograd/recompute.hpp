@@ -23,8 +23,8 @@ namespace xgrad {
 ///   only one of the two runs requires a gradient;
 /// - f uses a Variable from outside that it did not use when it first ran;
 /// - mutable_value() has changed a value that f uses;
-/// - a result from inside f is used outside of it;
-/// - a NoGrad lives.
+/// - a result from inside f is used outside of f;
+/// - a NoGrad lives during backward().
 template <class T>
 Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
                       const Variable<T>& x);

@@ -94,7 +94,7 @@ template <class T>
 class Embedding {
  public:
   /// Makes its parameter. Its name begins with scope.path(). Throws ConfigError if the vocabulary
-  /// is empty. This is so for tasks with inputs other than token ids.
+  /// is empty. It is empty for tasks with inputs other than token ids.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).

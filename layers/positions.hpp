@@ -84,8 +84,8 @@ class PositionBias {
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 
-  /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at 0 ... M -
-  /// 1; undefined for kinds without a bias.
+  /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at the
+  /// positions 0 ... M - 1; undefined for kinds without a bias.
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

@@ -36,8 +36,8 @@ class AveragedWeights {
   /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
-  /// Replaces an average by `tensor`, or by the part of it that this object averages. Throws Error
-  /// when the name is unknown, ShapeError when the shape differs from the parameter's shape.
+  /// Replaces an average by `tensor`, or by the part of `tensor` that this process averages. Throws
+  /// Error when the name is unknown, ShapeError when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(means_, "average", name, tensor);
   }

@@ -1,4 +1,4 @@
-// Schedules: the learning rate as a pure function of the step. Plateau lowers it when the
+// Schedules: the learning rate as a pure function of the step. Plateau lowers the rate when the
 // validation loss stops improving.
 #pragma once
 
@@ -24,8 +24,8 @@ struct ScheduleOptions {
 /// The learning rate of step s = 0, 1, ..., steps - 1.
 ///
 /// Warm-up, for s < warmup: lr (s + 1) / (warmup + 1), a line that reaches lr at s = warmup and is
-/// never 0. After it, with n = s - warmup and p = n / (steps - warmup), which is 0 at s = warmup
-/// and would be 1 at s = steps:
+/// never 0. After warm-up, with n = s - warmup and p = n / (steps - warmup), so that p is 0 at s =
+/// warmup and would be 1 at s = steps:
 ///
 ///   constant    lr
 ///   linear      lr (1 - (1 - final) p)

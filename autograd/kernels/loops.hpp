@@ -87,7 +87,7 @@ T dot(const T* x, const T* y, std::size_t n) {
   return sum_terms<T>(n, [x, y](std::size_t i) { return x[i] * y[i]; });
 }
 
-/// y = exp(x - shift); returns the sum of y. x and y may be the same.
+/// y = exp(x - shift); returns the sum of y. x and y may be the same array.
 template <class T>
 T exp_row(const T* x, std::size_t n, T shift, T* y) {
   return sum_terms<T>(n, [=](std::size_t i) { return y[i] = detail::exp(x[i] - shift); });

@@ -26,7 +26,7 @@ struct AttentionWeightOptions {
   Score score = Score::dot;                                       ///< score function
   AttentionActivation activation = AttentionActivation::softmax;  ///< turns scores into weights
   double temperature = 1;                                         ///< divides the scale
-  bool log_scale = false;  ///< multiplies scores by ln(keys seen), Chiang & Cholak 2022
+  bool log_scale = false;  ///< multiplies scores by ln(number of keys seen), Chiang & Cholak 2022
   bool mean = false;       ///< divides weights by the number of keys seen, Wortsman et al. 2023
 };
 

@@ -79,7 +79,7 @@ struct EncoderCache {
   AttentionMasks masks = {};            ///< masks of the memory
 };
 
-/// z' = residual1(z, self_attn), then z'' = residual2(z', mlp). In pre-norm order, this is
+/// A block: z' = residual1(z, self_attn), z'' = residual2(z', mlp). In pre-norm order, this is
 ///
 ///     z' = z + self_attn(norm1(z)),  z'' = z' + mlp(norm2(z'))
 ///

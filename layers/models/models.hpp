@@ -50,7 +50,7 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 struct EncoderDecoderOptions {
   InputOptions input = {};      ///< input; the encoder's width replaces `features`
   EncoderOptions encoder = {};  ///< for encoder and decoder; the model sets encoder.decoder
-  std::size_t classes = 0;      ///< output classes; the last one ends an output
+  std::size_t classes = 0;      ///< output classes; the last class ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
   bool stablemax = false;       ///< applies symlog to the logits (StableMax); see OutputHead
 };

@@ -9,7 +9,7 @@
 
 namespace xgrad::detail {
 
-/// C = alpha A B + beta C for one tile of C, which has the size of a multiply_tile().
+/// C = alpha A B + beta C for one tile of C. R and V of multiply_tile() are the size of the tile.
 template <class T>
 struct TileJob {
   typedef T Element __attribute__((may_alias));  // two Bf16 if A is read in place
@@ -174,7 +174,7 @@ class BlockedProduct {
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B in place
-  static constexpr std::size_t kInPlaceRows = 96;  // for more rows, packing B saves time
+  static constexpr std::size_t kInPlaceRows = 96;          // for more rows, packing B saves time
 
   // Whether the K numbers of a step lie in a row of A in the same way as in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
