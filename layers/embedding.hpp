@@ -33,7 +33,7 @@ struct InputOptions {
   std::size_t width = 0;       ///< width of an image in pixels
   std::size_t channels = 0;    ///< channels of an image
   std::size_t max_length = 0;  ///< longest sequence of token ids or vectors
-  std::size_t features = 0;    ///< D
+  std::size_t features = 0;    ///< D, width of an embedded token
   PositionKind positions = PositionKind::learned;  ///< kinds that act in attention have no effect
   bool class_token = false;                        ///< prepends a class token
   std::optional<NormOptions> norm = std::nullopt;  ///< norm after adding positions, as in BERT

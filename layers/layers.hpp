@@ -24,7 +24,7 @@ class Linear {
   Variable<T> bias_;
 };
 
-/// The activation of an Mlp, between its two linear maps; gelu_tanh is GELU's tanh approximation.
+/// The activation function between the two layers of an Mlp. gelu_tanh: GELU's tanh approximation.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
 /// dropout(activation(linear(x))); with GELU, this is one fused op.

@@ -67,7 +67,7 @@ struct Context {
 ///         residual_before     (B, N, D)       residual stream before the block
 ///         residual_middle     (B, N, D)       after the sublayer of self-attention
 ///         residual_cross      (B, N, D)       in a decoder: after the sublayer of cross-attention
-///         mlp_hidden          (B, N, F)       after the activation of the MLP
+///         mlp_hidden          (B, N, F)       after the activation function of the MLP
 ///         residual_after      (B, N, D)       after the block
 ///     of a MultiHeadAttention
 ///         queries, keys       (B, N, H d)     as projected, before rotary positions
@@ -76,7 +76,7 @@ struct Context {
 ///         weights             (B, H, N, M)    the attention weights, before dropout
 ///         head_outputs        (B, N, H d_v)   what the output projection reads
 ///     of a layer of a WindowMlp
-///         mlp_hidden          (B, N, F)       after the activation
+///         mlp_hidden          (B, N, F)       after the activation function
 ///
 /// In post-norm order, the residual stream is the output of the norms. Attention stores its scores
 /// if scores or weights are wanted, so it takes more memory than the fused operation.

@@ -22,7 +22,7 @@ enum class PositionKind {
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
   std::size_t max_length = 0;                 ///< largest number of tokens, class token included
-  std::size_t width = 0;                      ///< D
+  std::size_t width = 0;                      ///< D, width of a token
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
   bool class_token = false;                   ///< for learned_2d: token 0 is a class token

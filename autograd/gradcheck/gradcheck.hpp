@@ -18,7 +18,7 @@ namespace xgrad {
 /// of f with a random u, or of f itself if f is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
-  std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
+  std::string place;       ///< "[1, 2]" for an entry, "direction 3" for a random direction
   double analytic = 0;     ///< derivative by backward()
   double numeric = 0;      ///< derivative by differences of the reference
   double error = 0;        ///< |analytic - numeric|

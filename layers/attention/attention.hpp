@@ -12,8 +12,8 @@ namespace xgrad {
 
 /// Sizes and settings of a MultiHeadAttention.
 struct MultiHeadAttentionOptions {
-  std::size_t width = 0;                        ///< D
-  std::size_t heads = 1;                        ///< H
+  std::size_t width = 0;                        ///< D, width of a token
+  std::size_t heads = 1;                        ///< H, number of heads
   std::size_t head_dim = 0;                     ///< d_h, per head: width of q and k; 0: D / H
   std::size_t value_dim = 0;                    ///< d_v, per head: width of v; 0: d_h
   std::size_t key_width = 0;                    ///< width of the input to keys; 0: D
@@ -23,7 +23,7 @@ struct MultiHeadAttentionOptions {
   bool out_proj = true;                         ///< if false, the result is (B, N, H d_v)
   bool out_bias = true;                         ///< bias of the output projection
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
-  AttentionWeightOptions weights = {};          ///< score function and activation
+  AttentionWeightOptions weights = {};          ///< score and activation functions
   PositionKind positions = PositionKind::none;  ///< only rotary, alibi, relative_bias act here
   std::size_t max_distance = 32;                ///< relative_bias clips distances to this
   bool cross_positions = false;                 ///< rotary acts in cross-attention, too

@@ -23,7 +23,7 @@ class AttentionMetrics {
   /// shapes do not fit or H changes between calls.
   void add(const Tensor<double>& p, const SharedMask& mask, bool cross = false);
 
-  /// H; 0 before the first add().
+  /// The number of heads; 0 before the first add().
   std::size_t heads() const { return sums_.size(); }
   /// Mean entropy of a head, in nats.
   double entropy(std::size_t head) const { return ratio(sums_.at(head).entropy, queries_); }

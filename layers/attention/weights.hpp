@@ -1,5 +1,5 @@
-// Attention weights from queries and keys: score functions, activations, and scaling by the number
-// of keys.
+// Attention weights from queries and keys: score functions, activation functions, and scaling by
+// the number of keys.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,7 @@ struct EncoderOptions {
   std::size_t layers = 1;                              ///< blocks
   MultiHeadAttentionOptions attention = {};            ///< attention of each block, with width D
   std::size_t feedforward = 0;                         ///< hidden width F of the MLP; 0: 4 D
-  Activation activation = Activation::gelu;            ///< activation of the MLP
+  Activation activation = Activation::gelu;            ///< activation function of the MLP
   NormOrder norm = NormOrder::pre;                     ///< where a block normalises
   Normalization normalization = Normalization::layer;  ///< kind of every norm, the final one too
   bool final_norm = true;                              ///< adds a norm after the last block

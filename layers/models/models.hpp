@@ -96,9 +96,9 @@ struct WindowMlpOptions {
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
-/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation f and a window
-/// of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or pooled h,
-/// into logits.
+/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation function f and
+/// a window of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or
+/// pooled h, into logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>
