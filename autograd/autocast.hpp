@@ -9,7 +9,7 @@ namespace xgrad {
 /// and add in float. This holds for the ops linear, linear_gelu, matmul, attention and
 /// self_attention. attention_scores() and attention_probabilities() round as attention does.
 /// Everything else stays in float, and ops on double do not change. The backward of an op rounds if
-/// its forward did, on whatever thread it runs.
+/// the forward of this op did, on any thread.
 class Autocast : detail::Scoped<bool> {
  public:
   /// If `on` is false, products are in float, even inside an outer Autocast.

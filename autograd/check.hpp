@@ -20,8 +20,8 @@ struct ShapeError : Error {
   using Error::Error;
 };
 
-/// A gradient cannot be computed: an op has no derivative, its graph is gone, a value that it needs
-/// was changed, or nothing requires a gradient.
+/// A gradient cannot be computed: an op has no derivative, the graph is gone, a value that
+/// backward() needs has changed, or nothing requires a gradient.
 struct GradientError : Error {
   using Error::Error;
 };
@@ -58,7 +58,7 @@ struct LockError : Error {
 
 namespace detail {
 
-/// Joins parts into the text of a message; made only after a check has failed.
+/// Joins the parts of a message. check() makes a Message only when it fails.
 class Message {
  public:
   void add(std::string_view part) { text_ += part; }
@@ -83,14 +83,14 @@ template <class Exception, class... Parts>
 
 }  // namespace detail
 
-/// Throws an Exception unless `ok`. Its message joins the parts.
+/// Throws an Exception unless `ok`. The message joins the parts.
 template <class Exception, class... Parts>
 void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
     detail::fail<Exception>(parts...);
 }
 
-/// check() that throws ShapeError.
+/// Throws a ShapeError unless `ok`. The message joins the parts.
 template <class... Parts>
 void check_shape(bool ok, const Parts&... parts) {
   check<ShapeError>(ok, parts...);

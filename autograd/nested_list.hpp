@@ -32,8 +32,8 @@ struct NestedList {
   Tensor<T> tensor;  ///< the elements
 };
 
-/// A tensor of the given elements, where each level of braces is an axis: tensor<float>({{1, 2},
-/// {3, 4}}) has shape (2, 2), tensor<float>({1, 2}) shape (2) and tensor<float>(1) shape (). Throws
+/// A tensor of the given elements. Each level of braces is an axis: tensor<float>({{1, 2}, {3, 4}})
+/// has shape (2, 2), tensor<float>({1, 2}) shape (2) and tensor<float>(1) shape (). Throws
 /// ShapeError when lists of one level differ in shape.
 template <class T>
 Tensor<T> tensor(const NestedList<T>& elements) {

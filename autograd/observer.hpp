@@ -15,7 +15,7 @@ struct Operand {
   /// Identifies the tensor. In forward it is Variable::shared_value().get(), null if the input was
   /// left out. In backward it is the Tensor with the accumulated gradient, null if there is none.
   const void* value = nullptr;
-  Shape shape = {};       ///< its shape; () in backward if no gradient is wanted
+  Shape shape = {};       ///< its shape; () if left out or, in backward, if no gradient is wanted
   bool gradient = false;  ///< whether its gradient is wanted
 };
 
@@ -29,12 +29,12 @@ struct OpCall {
   std::vector<Operand> inputs = {};  ///< the op's inputs
   Operand result = {};               ///< the op's result
   std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
-  /// In forward: owns the result. As long as you keep a copy, no other value gets its address.
+  /// In forward: owns the result. While a copy exists, no other value gets the result's address.
   std::shared_ptr<const void> owner = {};
 };
 
-/// Callbacks before and after each call on a thread. A region may contain other calls. So may the
-/// backward of a recompute(), which runs its function again. Other calls contain none.
+/// Callbacks before and after each call on a thread. A region may contain other calls, and so may
+/// the backward of a recompute(), because it runs a function again. Other calls contain none.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
@@ -60,7 +60,7 @@ OpObserver* op_observer();
 /// A part of a step that is not an op; the observer sees it as one call.
 class Region {
  public:
-  /// Begins the region, which ends with the object. `name` is a string literal.
+  /// Begins the region. It ends when this object is destroyed. `name` is a string literal.
   explicit Region(const char* name) : name_(name), observer_(op_observer()) {
     if (observer_) observer_->begin(name_);
   }

@@ -1,7 +1,7 @@
 // Op<T>: one differentiable function, and apply(), which runs and records it.
 //
-// An op is a struct in one file under autograd/ops/, with forward() and right below it backward().
-// forward() keeps in members whatever backward() will read. See docs/adding-an-op.md.
+// An op is a struct in a file under autograd/ops/. backward() follows directly after forward().
+// forward() keeps in members what backward() will read. See docs/adding-an-op.md.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Unchanged {
   /// Notes the value's present version and shape.
   explicit Unchanged(const Value<T>& value)
       : value(value), version(value->version), shape(value->shape()) {}
-  /// Whether version and shape are still the same; true if the value no longer exists.
+  /// Whether the value still has this version and shape; true if the value no longer exists.
   bool holds() const {
     const auto now = value.lock();
     return !now || (now->version == version && detail::has_shape<T>(*now, shape));
@@ -97,9 +97,9 @@ class Grads {
   /// was broadcast to.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The memory of a gradient, in the shape of its input, row-major. It is uninitialised until a
-  /// gradient has arrived. An op adds to each element exactly once: by add(), by sums(), or by a
-  /// gemm() with data() and beta(). The first gradient is written, later ones are added.
+  /// The memory of an input's gradient, row-major. It is uninitialised until a gradient has
+  /// arrived. An op adds to each element exactly once: by add(), by sums(), or by a gemm() with
+  /// data() and beta(). The first gradient is written, later gradients are added.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -123,7 +123,7 @@ class Grads {
         for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
       }
     }
-    /// The n elements from `first` on, for the op to add to; 0 where nothing has arrived.
+    /// The n elements from `first` on, to which the op then adds; 0 if no gradient has arrived.
     T* sums(std::size_t first, std::size_t n) const {
       if (fresh_) std::fill_n(data_ + first, n, T(0));
       return data_ + first;
@@ -167,18 +167,18 @@ struct Node {
   Node(const char* name, const Shape& shape);
   ~Node();  // frees a chain of any length without recursion
 
-  /// Throws ShapeError if this is a leaf and the shape of its value, `value`, has changed.
+  /// `value` is the node's value. Throws ShapeError if the shape of a leaf's value has changed.
   void check_value(const Tensor<T>& value) const {
     if (!op && !lost) detail::check_unchanged("the value of a leaf", value, shape);
   }
-  /// The gradient that has arrived. Throws ShapeError if an assignment gave it another shape.
+  /// The gradient that has arrived. Throws ShapeError if an assignment changed its shape.
   Tensor<T>& arrived() {
     detail::check_unchanged("the gradient of a leaf", grad, shape);
     return grad;
   }
 
   std::uint64_t id;           ///< grows in the order of creation: inputs have smaller ids
-  std::uint64_t mark = 0;     ///< number of the last traversal that visited it
+  std::uint64_t mark = 0;     ///< number of the last traversal that visited this node
   const char* name;           ///< the op's name; "leaf" for a leaf
   Shape shape;                ///< the result's shape
   std::unique_ptr<Op<T>> op;  ///< null for a leaf
@@ -186,15 +186,15 @@ struct Node {
   std::vector<std::shared_ptr<Node>> captured;  ///< other nodes that a recompute() reads
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
-  bool has_grad = false;                        ///< whether any arrived
-  std::atomic<std::uint32_t> thread = 0;        ///< number of the thread that adds to it, or 0
-  const char* lost = nullptr;                   ///< why its graph is gone; null: it is there
+  bool has_grad = false;                        ///< whether a gradient has arrived
+  std::atomic<std::uint32_t> thread = 0;        ///< thread_number() of the thread that adds, or 0
+  const char* lost = nullptr;                   ///< why backward() cannot pass this node, or null
 };
 
 /// While an OnGradient lives, backward() on this thread calls its function for each leaf of the
-/// graph, as soon as the leaf's gradient is complete. The order depends on the order in which the
-/// ops and leaves were made. The function may read and change the gradients of leaves that it was
-/// already called for.
+/// graph, as soon as the leaf's gradient is complete. The order of the calls depends on the order
+/// in which the ops and leaves were made. The function may read and change the gradients of leaves
+/// for which it has already been called.
 template <class T>
 class OnGradient {
  public:
@@ -213,20 +213,20 @@ class OnGradient {
 
 namespace detail {
 
-/// Throws a ShapeError that names input i, unless `arguments` of the op marks it as optional.
+/// Throws a ShapeError that names input i, unless `arguments` of the op marks input i as optional.
 void check_left_out(const char* op, std::string_view arguments, std::size_t i);
 
 }  // namespace detail
 
-/// Throws a ShapeError that names the op and the argument if x has no value. apply() does this for
-/// its inputs.
+/// Throws a ShapeError that names the op and the argument if x has no value. apply() checks its
+/// inputs itself.
 template <class T>
 void check_defined(const char* op, std::string_view argument, const Variable<T>& x) {
   if (!x.defined()) detail::check_left_out(op, argument, 0);
 }
 
-/// Runs op on the inputs and, if any of them requires a gradient and grad_enabled(), records it.
-/// Throws ShapeError when a required input has no value.
+/// Runs op on the inputs. Records op if an input requires a gradient and grad_enabled(). Throws
+/// ShapeError when a required input has no value.
 template <class T>
 Variable<T> apply(std::unique_ptr<Op<T>> op, std::initializer_list<Variable<T>> inputs);
 /// apply() for a number of inputs known only at run time.

@@ -34,8 +34,8 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
 /// a^b; NaN where a < 0 and b is not an integer. The derivative with respect to a is 0 where b = 0,
-/// and infinite at a = 0 where 0 < b < 1. With respect to b it is 0 at a = 0 where b >= 0, and NaN
-/// where a < 0.
+/// and infinite at a = 0 where 0 < b < 1. The derivative with respect to b is 0 where a = 0 and b
+/// >= 0, and NaN where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
@@ -65,19 +65,19 @@ Variable<T> relu(const Variable<T>& x);
 /// e^x
 template <class T>
 Variable<T> exp(const Variable<T>& x);
-/// The natural logarithm. At 0 it is -inf and its derivative inf; below 0 both are NaN.
+/// The natural logarithm. The value at 0 is -inf and the derivative inf; below 0 both are NaN.
 template <class T>
 Variable<T> log(const Variable<T>& x);
-/// The square root; its derivative at 0 is inf. Both are NaN below 0.
+/// The square root; its derivative at 0 is inf. Below 0, root and derivative are NaN.
 template <class T>
 Variable<T> sqrt(const Variable<T>& x);
 /// min(max(x, min), max), min <= max; NaN stays NaN. The derivative is 1 from min to max, both
 /// included, and 0 elsewhere.
 template <class T>
 Variable<T> clamp(const Variable<T>& x, std::type_identity_t<T> min, std::type_identity_t<T> max);
-/// sign(x) log(1 + |x|); Hafner et al. 2023. softmax(symlog(x)) is StableMax, s(x_c) / sum_k s(x_k)
-/// with s(x) = 1 + x for x >= 0 and 1 / (1 - x) below: its probabilities approach 0 and 1 far more
-/// slowly than those of softmax(x). Prieto et al. 2025.
+/// sign(x) log(1 + |x|); Hafner et al. 2023. softmax(symlog(x)) is StableMax: s(x_c) / sum_k
+/// s(x_k), with s(x) = 1 + x for x >= 0 and s(x) = 1 / (1 - x) below. StableMax approaches 0 and 1
+/// far more slowly than softmax(x). Prieto et al. 2025.
 template <class T>
 Variable<T> symlog(const Variable<T>& x);
 /// tanh x
@@ -130,11 +130,11 @@ Variable<T> mean(const Variable<T>& x);
 /// Mean along an axis, which is removed.
 template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis);
-/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D) -> (B, D). mask
-/// (B, N); null keeps all tokens.
+/// The mean over the tokens that the mask keeps; 0 if all tokens are masked. x (B, N, D) -> (B, D).
+/// mask (B, N); null keeps all tokens.
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask);
-/// The maximum of each feature over the tokens that the mask keeps; 0 if it keeps none. Of equal
+/// The maximum of each feature over the tokens that the mask keeps; 0 if all are masked. Of equal
 /// maxima, the first gets the gradient. x (B, N, D) -> (B, D). mask (B, N); null keeps all tokens.
 template <class T>
 Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask = nullptr);
@@ -194,7 +194,7 @@ struct DropoutOptions {
 /// x times the dropout factors; x itself when p is 0
 template <class T>
 Variable<T> dropout(const Variable<T>& x, const DropoutOptions& options);
-/// residual + dropout(x), in one pass; both have the same shape
+/// residual + dropout(x), in one pass; x and residual have the same shape
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual,
                         const DropoutOptions& options);
@@ -224,34 +224,34 @@ Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis);
 
 /// Rotates feature pair (2i, 2i+1) of each head at position n by the angle n base^(-2i/head_dim).
 /// The product q.k then depends on the distance of the two positions, not on the positions
-/// themselves. Rotates the first `heads` heads of x (B, N, W), each of `head_dim` features (even),
-/// and copies the rest. The first token has the position `first`. Su et al. 2021.
+/// themselves. x (B, N, W): rotates the first `heads` heads of `head_dim` features, an even number,
+/// and copies the other features. The first token has the position `first`. Su et al. 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000, std::size_t first = 0);
 
 // Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
 // on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of the feature axis. The
-// ops process the queries in blocks, and backward computes the scores again, so memory is linear in
+// ops process the queries in blocks, and backward computes the scores again. So memory is linear in
 // N unless the bias requires a gradient. A query whose keys are all hidden gets the result 0 and
 // the gradient 0.
 
 /// The keys of a batch that its queries may attend to.
 struct AttentionMasks {
   SharedMask key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
-  SharedMask mask = nullptr;      ///< (B, N, M), likewise for each query
+  SharedMask mask = nullptr;      ///< (B, N, M), 1 = this query may attend to this key
 };
 /// Options of attention().
 struct AttentionOptions {
   std::size_t heads = 1;                       ///< H
-  std::optional<double> scale = std::nullopt;  ///< default 1/sqrt(d_head), 1 if d_head = 0
+  std::optional<double> scale = std::nullopt;  ///< default 1/sqrt(d_k), or 1 if d_k = 0
   AttentionMasks masks = {};                   ///< masks of the batch
   bool causal = false;                         ///< query i sees the keys 0 ... i only
   bool exclude_self = false;                   ///< query i does not see key i
   DropoutOptions dropout = {};                 ///< dropout on the probabilities
 };
 /// Attention of q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v). The bias is
-/// absent or broadcasts to (B, H, N, M); -inf hides a key as a mask does.
+/// absent or broadcasts to (B, H, N, M); a bias of -inf hides a key, as a mask does.
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                       const AttentionOptions& options, const Variable<T>& bias = {});
@@ -290,8 +290,8 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;
   std::vector<double> class_weights = {};  ///< (V), at least 0; empty: all 1
   /// Divisor of the sum of losses, at least 0. Default: the sum of class weights over the targets
-  /// that count. With gradient accumulation, pass for each micro-batch the sum over all
-  /// micro-batches of the step.
+  /// that count. With gradient accumulation, pass the sum of class weights over all micro-batches
+  /// of the step.
   std::optional<double> normalizer = std::nullopt;
 };
 /// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts; otherwise
@@ -310,7 +310,7 @@ struct LossOptions {
 /// no element counts.
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
-/// mean |x - y|; its derivative at 0 is 0.
+/// mean |x - y|; the derivative is 0 where x = y.
 template <class T>
 Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
 /// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y and delta > 0.

@@ -10,14 +10,14 @@
 namespace xgrad {
 
 /// The number of threads that parallel loops may use. Default: the number of cores that the process
-/// may run on. It is lower if the system refuses to start so many threads.
+/// may run on. The number is lower if the system refuses to start so many threads.
 int threads();
 
 /// Sets the number of threads; below 1 counts as 1. Results have the same bits for any number.
 void set_threads(int count);
 
 /// Why threads() is less than requested, for example "1 thread in place of 2 (Resource temporarily
-/// unavailable)". Empty if it is not less, or if nothing has needed threads yet.
+/// unavailable)". Empty if threads() is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
 /// While a SerialScope lives, parallel loops of this thread run on this thread alone. The loops of

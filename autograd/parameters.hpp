@@ -39,7 +39,7 @@ using Initializer =
 template <class T>
 class Scope;
 
-/// Chooses the initializer of a parameter: `own`, the layer's default, or another.
+/// Chooses the initializer of a parameter. `own` is the default of the layer.
 using InitRule = std::function<Initializer(const std::string& name, WeightDecay weight_decay,
                                            const Initializer& own)>;
 
@@ -47,7 +47,7 @@ using InitRule = std::function<Initializer(const std::string& name, WeightDecay 
 template <class T>
 class Parameters {
  public:
-  /// No parameters yet. Their initial values depend on `seed` and on each parameter's name.
+  /// Starts empty. The initial values of a parameter depend on `seed` and on its name.
   explicit Parameters(std::uint64_t seed) : rng_(Rng(seed) / "init") {}
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
@@ -63,7 +63,7 @@ class Parameters {
 
   /// An iterator over the parameters in the order of creation.
   auto begin() const { return list_.begin(); }
-  /// The end of that range.
+  /// The end of the iteration over the parameters.
   auto end() const { return list_.end(); }
   /// The number of parameter tensors.
   std::size_t size() const { return list_.size(); }
@@ -93,21 +93,21 @@ class Parameters {
   std::vector<Parameter<T>> list_;
 };
 
-/// Makes inference faster for inputs of few rows. Call it when the weights no longer change.
-/// linear() and linear_gelu() then keep a second copy of each weight, in the order in which matrix
-/// products read it. Results have the same bits. A copy takes as much memory as its weight. The
-/// first product with a weight makes the copy, and mutable_value() drops it. Any number of threads
-/// may compute with the weights.
+/// Makes inference faster for inputs of few rows. Call pack_weights() when the weights no longer
+/// change. linear() and linear_gelu() then keep a second copy of each weight, in the order in which
+/// matrix products read its elements. Results have the same bits. A copy takes as much memory as
+/// its weight. The first product with a weight makes the copy, and mutable_value() drops the copy.
+/// Any number of threads may compute with the weights.
 template <class T>
 void pack_weights(const Parameters<T>& parameters);
 
-/// A place in the tree of names: `scope / "attention"` is the place below it.
+/// A place in the tree of names. `scope / "attention"` is the place "attention" below `scope`.
 template <class T>
 class Scope {
  public:
-  /// The place `name` below this one. Throws Error for a name that is empty or has a dot.
+  /// The place `name` below this place. Throws Error for a name that is empty or has a dot.
   Scope operator/(std::string_view name) const;
-  /// The place named by a number below this one, for example a layer in a list of layers.
+  /// The place with a number as its name, for example a layer in a list of layers.
   Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
 
   /// Makes the trainable leaf `name` of this shape. Throws Error for a name that is empty, has a
@@ -117,8 +117,7 @@ class Scope {
 
   /// The path, such as "encoder.layers.0"; empty at the root.
   const std::string& path() const { return path_; }
-  /// The module id, a hash of the path. Dropout and observers identify the module at this place by
-  /// it.
+  /// The id of the module at this place, a hash of the path. Dropout and observers use the id.
   std::uint64_t id() const { return (Rng(0) / path_).key(); }
 
  private:

@@ -56,9 +56,9 @@ class Rng {
 /// the row.
 ///
 /// Draw nothing else from a stream given to dropout_factors(), and derive no stream from it by `/`.
-/// The last word of its counters is the sample. In all other draws the last word is the kind of
-/// draw: 0 for uniform(), 1 for below(). So the mask of sample 0 would have the same bits as
-/// uniform(), and the mask of sample 1 the same bits as below().
+/// dropout_factors() passes the sample as the last word of the counter. All other draws pass the
+/// kind of draw there: 0 for uniform(), 1 for below(). So the mask of sample 0 would have the same
+/// bits as uniform(), and the mask of sample 1 the same bits as below().
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,

@@ -16,15 +16,15 @@ namespace xgrad {
 /// f may use Variables that it captures, leaves and results of ops alike. It must give the same
 /// bits each time; so it may take random numbers only from an Rng. Then results and gradients have
 /// the same bits as without recompute(). f is copied and kept as long as the graph. If x requires
-/// no gradient or a NoGrad lives, this is f(x).
+/// no gradient or a NoGrad lives, recompute() only calls f(x).
 ///
 /// backward() throws GradientError if
 /// - f gives another shape or other values (by a 64-bit hash) when it runs again, or the result of
 ///   only one of the two runs requires a gradient;
 /// - f uses a Variable from outside that it did not use when it first ran;
 /// - mutable_value() has changed a value that f uses;
-/// - a result from inside f is used outside of it;
-/// - a NoGrad lives.
+/// - a result from inside f is used outside of f;
+/// - a NoGrad lives during backward().
 template <class T>
 Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
                       const Variable<T>& x);
@@ -66,7 +66,7 @@ class Captures {
 
 /// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun
 /// have ids >= first. Backward stops at older nodes and leaves their gradients in them. Throws
-/// GradientError when `recompute.captured` lacks such a node, since its gradient would be lost.
+/// GradientError when `recompute.captured` lacks an older node, since its gradient would be lost.
 template <class T>
 void backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                      std::uint64_t first);

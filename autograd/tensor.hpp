@@ -80,7 +80,7 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A tensor whose elements all are `value`. It has the type of `value`: full({2, 3}, 0.5f) is a
+/// A tensor with all elements equal to `value` and of the type of `value`: full({2, 3}, 0.5f) is a
 /// Tensor<float>.
 template <class T>
 Tensor<T> full(const Shape& shape, T value) {

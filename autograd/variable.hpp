@@ -22,7 +22,7 @@ template <class T>
 struct PackedCopies;
 
 /// Whether x still has this shape and all its elements. An assignment to mutable_value() can change
-/// the shape; a move from it takes the elements away.
+/// the shape; moving from mutable_value() takes the elements away.
 template <class T>
 bool has_shape(const Tensor<T>& x, const Shape& shape) {
   return x.shape() == shape && x.storage().size() == size_of(shape);
@@ -51,8 +51,8 @@ struct Versioned : Tensor<T> {
 ///
 /// A graph lives until the last Variable that it computed is destroyed. Only first-order gradients
 /// are available. Different threads may build and differentiate graphs at the same time if the
-/// graphs share no Variable that requires a gradient. If backward() would add to a leaf to which
-/// another thread's backward() is adding, it throws GradientError and changes nothing.
+/// graphs share no Variable that requires a gradient. backward() throws GradientError, and changes
+/// nothing, if the backward() of another thread is adding to one of the same leaves.
 template <class T>
 class Variable {
  public:
@@ -78,14 +78,14 @@ class Variable {
 
   /// Whether it is a leaf that has received a gradient.
   bool has_grad() const;
-  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived. Throws
-  /// ShapeError after an assignment to mutable_grad() or make_grad() that changed the gradient's
-  /// shape, until zero_grad().
+  /// The accumulated gradient of a leaf. Throws GradientError when no gradient has arrived. Throws
+  /// ShapeError if an assignment to mutable_grad() or make_grad() has changed the shape;
+  /// zero_grad() repairs this.
   const Tensor<T>& grad() const;
   /// The accumulated gradient for writing, for example to clip it. Throws as grad().
   Tensor<T>& mutable_grad() const;
-  /// The gradient of a leaf for writing; zeros if none has arrived. Throws GradientError unless
-  /// this is a leaf that requires a gradient, and ShapeError as grad().
+  /// The gradient of a leaf for writing; zeros if no gradient has arrived. Throws GradientError
+  /// unless this is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
   /// Clears the gradient; references to it become invalid. Call it before forward, so that
   /// activations can reuse the memory.
@@ -95,12 +95,12 @@ class Variable {
   Variable detach() const;
 
   /// Adds the vector-Jacobian product of `dy` and d(this)/d(leaf) to the gradient of every leaf
-  /// that this depends on.
+  /// that this Variable depends on.
   ///
-  /// Unless `retain_graph`, this releases the graph, and a second call throws GradientError. Throws
-  /// GradientError when nothing requires a gradient or mutable_value() has changed a value that an
-  /// op needs, and ShapeError when dy has another shape. After an exception, a leaf that had no
-  /// gradient still has none, and the gradient of any other leaf may be an incomplete sum.
+  /// Without `retain_graph`, the call releases the graph, and a second call throws GradientError.
+  /// Throws GradientError when nothing requires a gradient or mutable_value() has changed a value
+  /// that an op needs, and ShapeError when dy has another shape. After an exception, a leaf that
+  /// had no gradient still has none, and the gradient of any other leaf may be an incomplete sum.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// backward() with dy = 1, for a Variable of one element.
   void backward(bool retain_graph = false) const;
@@ -114,9 +114,9 @@ class Variable {
   requires(std::is_scalar_v<X> &&
            !std::is_same_v<X, bool>) void backward(X dy, bool = false) const = delete;
 
-  /// For ops: the value, shared so that they may keep it.
+  /// For ops: a shared pointer to the value, so that an op can keep it.
   const std::shared_ptr<Versioned<T>>& shared_value() const { return value_; }
-  /// For the engine: its node in the graph, of an op or of a leaf; null if no gradient is wanted.
+  /// For the engine: the node of this Variable in the graph; null if no gradient is wanted.
   const std::shared_ptr<Node<T>>& node() const { return node_; }
 
   /// For the engine: a value and its node.
@@ -128,8 +128,8 @@ class Variable {
   std::shared_ptr<Node<T>> node_;
 };
 
-/// Prints the value as a tensor, then a line with its shape and, if it requires a gradient, the op
-/// that made it.
+/// Prints the value as a tensor, then a line with the shape. If x requires a gradient, the line
+/// also names the op that made x.
 template <class T>
 std::ostream& operator<<(std::ostream& out, const Variable<T>& x);
 

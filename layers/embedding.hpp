@@ -17,7 +17,7 @@ namespace xgrad {
 template <class T>
 Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap = 0);
 
-/// The inverse of patchify() without overlap: assembles patches to images of `height` x `width`
+/// The inverse of patchify() without overlap: assembles patches into images of `height` x `width`
 /// pixels, (B, H, W, C).
 template <class T>
 Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, std::size_t width);
@@ -33,7 +33,7 @@ struct InputOptions {
   std::size_t width = 0;       ///< width of an image in pixels
   std::size_t channels = 0;    ///< channels of an image
   std::size_t max_length = 0;  ///< longest sequence of token ids or vectors
-  std::size_t features = 0;    ///< D
+  std::size_t features = 0;    ///< D, width of an embedded token
   PositionKind positions = PositionKind::learned;  ///< kinds that act in attention have no effect
   bool class_token = false;                        ///< prepends a class token
   std::optional<NormOptions> norm = std::nullopt;  ///< norm after adding positions, as in BERT
@@ -43,9 +43,9 @@ struct InputOptions {
 template <class T>
 Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
 
-/// [x_class; x_1 E; ...; x_N E] + E_pos, followed by the norm if there is one. Patches,
-/// vectors and one-hot ids go through a Linear named `patch`, `vector` or `one_hot`;
-/// other ids go through an Embedding named `token`.
+/// Computes [x_class; x_1 E; ...; x_N E] + E_pos, and then the norm if there is one. Patches,
+/// vectors and one-hot ids go through a Linear named `patch`, `vector` or `one_hot`; other ids go
+/// through an Embedding named `token`.
 template <class T>
 class InputEmbedding {
  public:

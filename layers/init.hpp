@@ -27,7 +27,7 @@ Initializer xavier_normal();
 Initializer kaiming_uniform();
 /// N(0, s^2) with s = sqrt(2 / fan_in).
 Initializer kaiming_normal();
-/// N(0, std^2) without the values beyond 2 std.
+/// N(0, std^2); values beyond 2 std are drawn again.
 Initializer trunc_normal(double std);
 /// A matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns. It is
 /// drawn uniformly from all such matrices. Saxe et al. 2014.

@@ -24,17 +24,17 @@ class Linear {
   Variable<T> bias_;
 };
 
-/// The activation of an Mlp, between its two linear maps; gelu_tanh is GELU's tanh approximation.
+/// The activation function between the two layers of an Mlp. gelu_tanh: GELU's tanh approximation.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
-/// dropout(activation(linear(x))), as one fused op where one exists.
+/// dropout(activation(linear(x))); with GELU, this is one fused op.
 template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
                       const DropoutOptions& dropout);
 
 /// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F.
 ///
-/// The dropout after linear2 belongs to the residual that follows (dropout_add).
+/// The dropout after linear2 is not part of Mlp: Residual applies it.
 template <class T>
 class Mlp {
  public:
@@ -94,7 +94,7 @@ template <class T>
 class Embedding {
  public:
   /// Makes its parameter. Its name begins with scope.path(). Throws ConfigError if the vocabulary
-  /// is empty; it is empty if the task's inputs are not token ids.
+  /// is empty. It is empty for tasks with inputs other than token ids.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).
@@ -104,9 +104,9 @@ class Embedding {
   Variable<T> weight_;
 };
 
-/// Input of the output head. none: every token. cls: the class token. The others reduce the
-/// unmasked tokens to one vector: their mean, the maximum of each feature, or attention with a
-/// learned query.
+/// Input of the output head. none: every token. cls: the class token. mean, max and attention
+/// reduce the unmasked tokens to one vector: the mean, the maximum of each feature, or the result
+/// of attention with a learned query.
 enum class Pool { none, cls, mean, max, attention };
 
 /// x (B, N, D) -> (B, D), or x itself for Pool::none. Attention pooling is
@@ -129,7 +129,7 @@ class Pooling {
 };
 
 /// The last layer of a model: x (..., D) -> logits (..., classes), a Linear or, with `stablemax`,
-/// symlog of a Linear. The softmax of such logits is StableMax, whose probabilities approach 1 more
+/// symlog of a Linear. The softmax of such logits is StableMax. Its probabilities approach 1 more
 /// slowly (Prieto et al. 2025).
 template <class T>
 class OutputHead {

@@ -11,9 +11,9 @@ struct ModelInput {
   const Ids* ids = nullptr;             ///< (B, N) token ids
   const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images, or (B, N, F) vectors
   SharedMask mask = nullptr;            ///< (B, N), 1 = a token, 0 = padding; null = all tokens
-  SharedMask adjacency =
-      nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
-  /// (B, M) classes of the outputs, negative where padded. Models that generate sequences predict
+  /// (B, N, N), 1 = token n may see token m; null = every token sees all tokens
+  SharedMask adjacency = nullptr;
+  /// (B, M) classes of the outputs; padding is negative. Models that generate sequences predict
   /// each class from the classes before it; other models ignore `outputs`.
   const Ids* outputs = nullptr;
 };
@@ -35,7 +35,8 @@ class SequenceModel {
   /// cannot decode.
   ///
   /// The default, without_cache(), runs the model on the whole sequence for each new class. Models
-  /// that cache keys and values override it: the n-th class then costs O(n). The bits are the same.
+  /// with a cache of keys and values override it: the n-th class then costs O(n). The bits are the
+  /// same.
   virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 

@@ -33,11 +33,12 @@ class ActivationObserver {
 /// How a forward pass runs. The default is evaluation, without dropout.
 struct Context {
   bool training = false;                  ///< turns dropout on
-  std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
+  std::optional<Rng> rng = std::nullopt;  ///< the step's stream; layers derive streams from it
   std::uint32_t first_sample = 0;  ///< index of the input's first sample in the step's whole batch
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
-  bool recompute =
-      false;  ///< an Encoder stores only each block's input and reruns the block in backward
+  /// An Encoder stores only the input of each block, and reruns the block in backward. No effect in
+  /// a decoder, with an observer, or with a bias that requires a gradient.
+  bool recompute = false;
   double dropout_scale = 1;  ///< multiplies all dropout rates; from 0 to 1
 
   /// The context of a training step, with the same dropout masks as the trainer. `seed` is
@@ -59,14 +60,14 @@ struct Context {
   }
 };
 
-/// Receives the activations of a model as the forward pass computes them. Pass one to a model as
-/// Context::activations. Their names are
+/// Receives the activations of a model as the forward pass computes them. Pass an ActivationTaker
+/// to a model as Context::activations. The names of the activations are
 ///
 ///     of a block of an Encoder
 ///         residual_before     (B, N, D)       residual stream before the block
 ///         residual_middle     (B, N, D)       after the sublayer of self-attention
 ///         residual_cross      (B, N, D)       in a decoder: after the sublayer of cross-attention
-///         mlp_hidden          (B, N, F)       after the activation of the MLP
+///         mlp_hidden          (B, N, F)       after the activation function of the MLP
 ///         residual_after      (B, N, D)       after the block
 ///     of a MultiHeadAttention
 ///         queries, keys       (B, N, H d)     as projected, before rotary positions
@@ -75,11 +76,10 @@ struct Context {
 ///         weights             (B, H, N, M)    the attention weights, before dropout
 ///         head_outputs        (B, N, H d_v)   what the output projection reads
 ///     of a layer of a WindowMlp
-///         mlp_hidden          (B, N, F)       after the activation
+///         mlp_hidden          (B, N, F)       after the activation function
 ///
-/// In post-norm order the residual stream is what the norms return. Attention stores its scores if
-/// scores or weights are wanted, so it takes more memory than the fused operation. An Encoder does
-/// not recompute its blocks while it is observed.
+/// In post-norm order, the residual stream is the output of the norms. Attention stores its scores
+/// if scores or weights are wanted, so it takes more memory than the fused operation.
 template <class T>
 class ActivationTaker : public ActivationObserver {
  public:
@@ -92,8 +92,8 @@ inline bool observes(const Context& context, std::string_view name) {
   return context.activations != nullptr && context.activations->wants(name);
 }
 
-/// Called by layers. If the observer of `context` wants x, returns what it returns for x; else x.
-/// Throws ShapeError, which names the activation, if the returned shape differs; Error if the
+/// Called by layers. If the observer of `context` wants x, returns the result of its take(), else
+/// x. Throws ShapeError, which names the activation, if the returned shape differs; Error if the
 /// observer is not an ActivationTaker<T>.
 template <class T>
 Variable<T> observe_activation(const Context& context, const ActivationPlace& place,

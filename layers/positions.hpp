@@ -22,7 +22,7 @@ enum class PositionKind {
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;  ///< kind of encoding
   std::size_t max_length = 0;                 ///< largest number of tokens, class token included
-  std::size_t width = 0;                      ///< D
+  std::size_t width = 0;                      ///< D, width of a token
   std::size_t rows = 0;                       ///< rows of patches, for learned_2d
   std::size_t columns = 0;                    ///< columns of patches, for learned_2d
   bool class_token = false;                   ///< for learned_2d: token 0 is a class token
@@ -33,8 +33,8 @@ struct PositionOptions {
 template <class T>
 Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width);
 
-/// (B, N, 2): i/n and (-1)^i for the i-th (from 0) of the n tokens that `mask` (B, N) keeps (null:
-/// all); zeros elsewhere. `batch` is (B, N). Yao et al. 2021 use i/n, Chiang & Cholak 2022 both.
+/// (B, N, 2): i/n and (-1)^i for token i = 0 ... n-1 of the n tokens that `mask` (B, N) keeps
+/// (null: all), else 0. `batch` is (B, N). Yao et al. 2021 use i/n, Chiang & Cholak 2022 both.
 template <class T>
 Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 
@@ -54,7 +54,7 @@ class Positions {
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
   /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length or, for
-  /// learned_2d, differs from max_length. relative_index has no limit of N, but throws ShapeError
+  /// learned_2d, differs from max_length. relative_index has no limit on N, but throws ShapeError
   /// unless first is 0.
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
@@ -84,8 +84,8 @@ class PositionBias {
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 
-  /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at 0 ... M -
-  /// 1; undefined for kinds without a bias.
+  /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at the
+  /// positions 0 ... M - 1; undefined for kinds without a bias.
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

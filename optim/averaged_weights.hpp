@@ -20,14 +20,14 @@ namespace xgrad {
 template <class T>
 class AveragedWeights {
  public:
-  /// `kind` is the prefix of the names of the averages. Shares the variables of `parameters`;
-  /// parameters that require no gradient have no average. `part`: the scalars that this object
-  /// averages, if several processes share the work.
+  /// `kind` is the prefix of the names of the averages. Shares the variables of `parameters`, so
+  /// update() sees their new values. Parameters that require no gradient have no average. `part`:
+  /// the scalars that this process averages, if several processes share the work.
   AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
                   const ModelPart& part = {});
 
-  /// Updates the averages with the current values; `share` is s, from 0 to 1, and 1 copies the
-  /// values exactly. The bits do not depend on the number of threads.
+  /// Updates the averages with the current weights. `share` is s, from 0 to 1; 1 copies the weights
+  /// exactly. The bits do not depend on the number of threads.
   void update(double share);
 
   /// Swaps the averages and the averaged weights: the model uses the averages until the next call.
@@ -36,8 +36,8 @@ class AveragedWeights {
   /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
-  /// Replaces an average by `tensor`, or by the part of it that this object averages. Throws Error
-  /// when the name is unknown, ShapeError when the shape differs from the parameter's shape.
+  /// Replaces an average by `tensor`, or by the part of `tensor` that this process averages. Throws
+  /// Error when the name is unknown, ShapeError when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(means_, "average", name, tensor);
   }

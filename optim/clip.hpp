@@ -39,8 +39,8 @@ void clip_values(const Parameters<T>& parameters, double most, const ModelPart& 
 template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
 
-/// From the 21st norm on, a norm is a spike when it exceeds `factor` times the running mean m of
-/// the norms before it. m is the first norm, then m <- 0.98 m + 0.02 norm.
+/// After 20 observed norms, a norm is a spike when it exceeds `factor` times m, the running mean of
+/// the observed norms. m is the first norm; then observe() sets m <- 0.98 m + 0.02 norm.
 class SpikeGuard {
  public:
   /// The whole state.
@@ -57,7 +57,7 @@ class SpikeGuard {
     constexpr std::uint64_t kFewest = 20;
     return watches() && state_.count >= kFewest && norm > factor_ * state_.mean;
   }
-  /// Adds a norm that was not a spike to the mean.
+  /// Adds a norm to the mean. Do not call it for a spike.
   void observe(double norm) {
     constexpr double kDecay = 0.98;
     state_.mean = state_.count == 0 ? norm : kDecay * state_.mean + (1 - kDecay) * norm;

@@ -1,5 +1,5 @@
-// FlatParameters: several tensors as one range, so that one parallel loop covers all of them, small
-// ones included.
+// FlatParameters: numbers the elements of all tensors consecutively, so that one parallel loop
+// covers all tensors, small tensors included.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace xgrad {
 
-/// Some of the trained scalars of a model, the share of one process. Trained scalars are numbered
+/// The trained scalars of a model that one process handles. Trained scalars are numbered
 /// consecutively through all tensors of the model. A part is a list of ascending ranges of these
-/// numbers, each of which begins at a multiple of 8192. The part has at most one run of consecutive
+/// numbers. Each range begins at a multiple of 8192. The part has at most one run of consecutive
 /// elements of each tensor. Without ranges, it has all scalars.
 using ModelPart = std::vector<Range>;
 
@@ -30,7 +30,7 @@ class FlatParameters {
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
   std::size_t count() const { return ends_.size(); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// The ranges of a part.
+  /// The ranges of a part; a part without ranges has all elements.
   ModelPart ranges(const ModelPart& part) const {
     return part.empty() ? ModelPart{{0, size()}} : part;
   }
@@ -47,8 +47,8 @@ class FlatParameters {
     return run;
   }
 
-  /// Calls body(i, first, n) for each tensor i that has elements in [begin, end): the n elements
-  /// from `first` on.
+  /// Calls body(i, first, n) for each tensor i with elements in [begin, end). These are the n
+  /// elements of the tensor from element `first` on.
   template <class Body>
   void for_each_run(std::size_t begin, std::size_t end, const Body& body) const {
     std::size_t i = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();

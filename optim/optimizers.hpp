@@ -1,5 +1,5 @@
-// Optimizer<T>: base class that updates the parameters; each kind adds its state and update().
-// make_optimizer() makes an optimizer from its name in a config.
+// Optimizer<T>: base class that updates the parameters; each kind of optimizer adds its state and
+// update(). make_optimizer() makes an optimizer from its name in a config.
 #pragma once
 
 #include <fnmatch.h>
@@ -29,7 +29,7 @@ struct ParameterGroup {
   /// WeightDecay::off.
   std::optional<double> weight_decay = std::nullopt;
   /// If true, the parameters are not updated and have no state. Their gradients are still computed
-  /// and count in global_norm(), unless Parameters::freeze() turns them off.
+  /// and count in global_norm(), unless Parameters::freeze() turns the gradients off.
   bool freeze = false;
 };
 
@@ -47,10 +47,10 @@ inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
   return found == groups.end() ? nullptr : &*found;
 }
 
-/// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
-/// every step.
+/// Options of all optimizers; each optimizer reads the options that it needs. The learning rate is
+/// an argument of every step.
 struct OptimizerOptions {
-  std::pair<double, double> betas = {0.9, 0.999};  ///< decays: mean gradient, mean squared gradient
+  std::pair<double, double> betas = {0.9, 0.999};  ///< decays of mean gradient and mean gradient^2
   double eps = 1e-8;                               ///< added to the denominator, >= 0
   double weight_decay = 0.0;                       ///< for parameters with WeightDecay::on, >= 0
   double momentum = 0.0;                           ///< momentum of SGD, in [0, 1)
@@ -72,9 +72,9 @@ struct OptimizerState {
 };
 
 namespace detail {
-/// Copies `tensor`, of the shape of the whole parameter, into the tensor of this name in `state`.
-/// If `state` has only a part of it, copies that part. Throws Error, with `what` in the message, if
-/// there is no such name, and ShapeError if the shape differs.
+/// `tensor` has the shape of the whole parameter. Copies it into the tensor `name` of `state`; if
+/// that tensor is a part of the parameter, copies this part. Throws Error, with `what` in the
+/// message, if there is no such name, and ShapeError if the shape differs.
 template <class T>
 void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
                const Tensor<T>& tensor);
@@ -120,9 +120,9 @@ class Optimizer {
   /// (from clip_factor()). Skips groups with `freeze`.
   ///
   /// The bits do not depend on the number of threads. Throws NumericError, with nothing changed,
-  /// when lr or grad_scale is negative or not finite. The first call also throws it if parameters
-  /// have no gradient, with their names; later calls skip such parameters. Throws Error when
-  /// parameters were added after construction.
+  /// when lr or grad_scale is negative or not finite. The first call also throws NumericError, with
+  /// the names, if trained parameters have no gradient. Later calls skip such parameters. Throws
+  /// Error when parameters were added after construction.
   void step(double lr, double grad_scale = 1.0);
 
   /// The number of steps taken; part of the state.
@@ -130,20 +130,20 @@ class Optimizer {
   /// Sets the number of steps taken.
   void set_steps(std::uint64_t steps) { steps_ = steps; }
 
-  /// The state tensors, slot by slot, each in the order of the parameters.
+  /// The state tensors, slot by slot; within a slot, in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return state_; }
-  /// Copies `tensor`, of the shape of the whole parameter, into a state tensor. If this optimizer
-  /// has only a part of it, copies that part. Throws Error when the name is unknown, ShapeError
-  /// when the shape differs from the parameter's shape.
+  /// Copies `tensor`, which has the shape of the whole parameter, into the state tensor `name`. If
+  /// this optimizer holds only a part of the state tensor, copies that part. Throws Error when the
+  /// name is unknown, ShapeError when the shape differs from the parameter's shape.
   void set_state(std::string_view name, const Tensor<T>& tensor) {
     detail::set_state(state_, "state tensor of the optimizer", name, tensor);
   }
 
-  /// The options it was made with.
+  /// The options that the constructor got.
   const OptimizerOptions& options() const { return options_; }
 
  protected:
-  /// Prepares update() for a step. Called once per step, with its number from 1.
+  /// Prepares update() for a step. Called once per step; `step` counts from 1.
   virtual void prepare(double /*lr*/, std::uint64_t /*step*/) {}
   /// Updates value and slots, with the learning rate lr times lr_scale. Called on several threads
   /// at once, for different elements.
@@ -152,7 +152,7 @@ class Optimizer {
  private:
   // Options and state of one parameter.
   struct Member {
-    std::size_t state;  // index of its first slot in state_; slot k is k * trainable_ later
+    std::size_t state;  // index of slot 0 in state_; slot k: state + k * trainable_
     double weight_decay;
     double lr_scale;
     bool trains;
@@ -174,8 +174,8 @@ class Optimizer {
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerOptions that this optimizer reads, such as "betas" for "adam", without
-/// those that all optimizers read. Throws ConfigError as make_optimizer().
+/// The members of OptimizerOptions that this optimizer reads, such as "betas" for "adam", except
+/// the members that all optimizers read. Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
 /// Makes the optimizer with this name. Throws ConfigError, with all names, for an unknown name.

@@ -1,4 +1,4 @@
-// Schedules: the learning rate as a pure function of the step. Plateau lowers it when the
+// Schedules: the learning rate as a pure function of the step. Plateau lowers the rate when the
 // validation loss stops improving.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace xgrad {
 
-/// Options of all schedules; each shape reads the ones it needs.
+/// Options of all schedules; each shape reads the options that it needs.
 struct ScheduleOptions {
   double final = 0.0;       ///< last learning rate, as a fraction of lr, in [0, 1]
   double power = 1.0;       ///< exponent of `polynomial`, > 0
@@ -24,8 +24,8 @@ struct ScheduleOptions {
 /// The learning rate of step s = 0, 1, ..., steps - 1.
 ///
 /// Warm-up, for s < warmup: lr (s + 1) / (warmup + 1), a line that reaches lr at s = warmup and is
-/// never 0. After it, with n = s - warmup and p = n / (steps - warmup), which is 0 at s = warmup
-/// and would be 1 at s = steps:
+/// never 0. After warm-up, with n = s - warmup and p = n / (steps - warmup), so that p is 0 at s =
+/// warmup and would be 1 at s = steps:
 ///
 ///   constant    lr
 ///   linear      lr (1 - (1 - final) p)
@@ -49,11 +49,10 @@ class Schedule {
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
-  /// A schedule that the program defines: `rate` returns the learning rate of a step, finite and at
-  /// least 0.
+  /// A schedule of your own: `rate` returns the learning rate of a step, finite and at least 0.
   explicit Schedule(std::function<double(std::uint64_t step)> rate);
 
-  /// Returns the learning rate of a step; 0 is the first.
+  /// Returns the learning rate of a step; the first step is 0.
   double operator()(std::uint64_t step) const;
 
   /// Returns the shape with this name. Throws ConfigError, with all names, for an unknown name.
@@ -72,7 +71,7 @@ class Schedule {
 /// The names of all shapes, in the order of Shape.
 std::vector<std::string> schedule_names();
 
-/// The members of ScheduleOptions that a schedule reads, and "patience" for Plateau. Throws
+/// The members of ScheduleOptions that a schedule reads, and "patience" for plateau. Throws
 /// ConfigError as Schedule::shape().
 const std::vector<std::string>& schedule_keys(const std::string& name);
 

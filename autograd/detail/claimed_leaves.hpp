@@ -19,7 +19,7 @@ inline std::uint32_t thread_number() {
 }
 
 /// While a ClaimedLeaves lives, its leaves belong to this thread. A backward() that runs inside
-/// another backward(), on the same thread, may use leaves of the outer one.
+/// another backward(), on the same thread, may also add to the leaves of the outer backward().
 template <class T>
 class ClaimedLeaves {
  public:
@@ -30,7 +30,7 @@ class ClaimedLeaves {
   ClaimedLeaves(const ClaimedLeaves&) = delete;
   ClaimedLeaves& operator=(const ClaimedLeaves&) = delete;
 
-  /// Claims a leaf for this thread. Throws GradientError when another thread has it.
+  /// Claims a leaf for this thread. Throws GradientError when another thread has claimed the leaf.
   void add(const std::shared_ptr<Node<T>>& leaf) {
     std::uint32_t owner = leaf->thread.load(std::memory_order_relaxed);
     if (owner == thread_number()) return;

@@ -26,8 +26,8 @@ struct Estimate {
   long double error;
 };
 
-/// Computes derivatives of <u, f> along straight lines, for f in long double or double. f must
-/// outlive it.
+/// Computes derivatives along straight lines of <u, f>, the inner product of f and a constant
+/// tensor u. T is long double or double. f must outlive the Differences.
 template <class T>
 class Differences {
  public:
@@ -35,12 +35,12 @@ class Differences {
       : f_(f), u_(cast<T>(u)), levels_(levels) {}
 
   /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
-  /// 8192, until the derivative is within `goal` of `expected`, or its estimated error is within
-  /// `goal`. At each step it extrapolates from the last `levels` differences, then from the last
-  /// levels + 1 and levels + 2, if there are that many. More levels allow longer steps. They matter
-  /// if f curves on a short scale: fewer levels would need steps so short that rounding errors
-  /// dominate. Returns the estimate nearest to `expected`. Its error is the effect of rounding f by
-  /// up to four units in the last place. Restores the values moved.
+  /// 8192, until an estimate is within `goal` of `expected`, or its last level changes it by at
+  /// most `goal`. Each step extrapolates from the last `levels` differences, then from the last
+  /// levels + 1 and levels + 2. More levels allow longer steps: if f curves on a short scale, few
+  /// levels would need steps so short that rounding errors dominate. Returns the estimate nearest
+  /// to `expected`. Estimate::error is the effect of rounding f by up to four ulp. Restores the
+  /// moved values.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;
@@ -50,7 +50,7 @@ class Differences {
       const Estimate shortest = central(moves, std::ldexp(step, -int(k)));
       differences.push_back(shortest.value);
       if (differences.size() > levels_ + 2) differences.erase(differences.begin());
-      // Starts with the shortest steps: longer ones may reach beyond a kink.
+      // Starts with the shortest steps: longer steps may reach beyond a kink.
       for (std::size_t levels = levels_; levels <= differences.size(); ++levels) {
         const Estimate next = richardson({differences.end() - long(levels), differences.end()});
         const long double distance = std::fabs(next.value - expected);
@@ -62,8 +62,8 @@ class Differences {
   }
 
  private:
-  // The error of a central difference is a series in even powers of the step. Combining the
-  // differences at step, step/2, step/4, ... eliminates the lowest power with each further level.
+  // The error of a central difference is a series in even powers of the step. Each further level
+  // combines the differences at step, step/2, step/4, ... to eliminate the lowest power.
   static Estimate richardson(std::vector<long double> row) {
     long double error = std::numeric_limits<long double>::infinity();
     for (std::size_t k = 1; k < row.size(); ++k) {

@@ -11,8 +11,8 @@ namespace xgrad::detail {
 
 /// A best-fit allocator. It cuts blocks from regions of the system's memory and joins freed blocks
 /// with free neighbours. It never returns regions to the system: a warm training step causes no
-/// page faults, and the process keeps its peak memory. Regions ask the system for huge pages, with
-/// which matrix products have far fewer TLB misses.
+/// page faults, and the process keeps its peak memory. It asks the system for huge pages, so that
+/// matrix products have far fewer TLB misses.
 class LargeBlocks {
  public:
   /// Bytes of the smallest block. Another allocator serves smaller requests.
@@ -29,7 +29,7 @@ class LargeBlocks {
     explicit Block(std::size_t size);
 
     std::size_t size;
-    Sizes::node_type node;  // its entry for by_size_; empty if the block is free
+    Sizes::node_type node;  // entry for by_size_, kept here while the block is in use
   };
   using Blocks = std::map<char*, Block>;
 

@@ -15,17 +15,17 @@ namespace xgrad {
 
 /// The result for one leaf, or for all leaves together. `analytic` and `numeric` are the two
 /// derivatives at the place of the worst error. They are derivatives of <u, f>, the inner product
-/// of f with a random u, or of f itself if it is a single number.
+/// of f with a random u, or of f itself if f is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
-  std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
+  std::string place;       ///< "[1, 2]" for an entry, "direction 3" for a random direction
   double analytic = 0;     ///< derivative by backward()
   double numeric = 0;      ///< derivative by differences of the reference
   double error = 0;        ///< |analytic - numeric|
   double relative = 0;     ///< error / scale
   double scale = 0;        ///< the largest |numeric| of the leaf
-  std::size_t probed = 0;  ///< number of entries and directions compared
-  std::size_t directions = 0;  ///< number of directions among them
+  std::size_t probed = 0;  ///< number of probes: entries and directions
+  std::size_t directions = 0;  ///< number of directions among the probes
   std::size_t failed = 0;      ///< number of probes out of tolerance
   double severity = 0;         ///< error / the error allowed, at the worst place
 
@@ -42,14 +42,14 @@ struct GradientReport {
 
   /// Whether all rows are within their tolerances and there are no failures.
   bool ok() const;
-  /// The row furthest out of its tolerance. Requires: there is a row.
+  /// The row with the largest severity. Requires: there is a row.
   const GradientRow& worst() const;
   /// An aligned table with a line per row, '!' before rows that failed, and the failures below.
   std::string table() const;
 };
 
-/// A function and the leaves with respect to which it is differentiated. `f` reads the leaves at
-/// every call and depends on nothing else; dropout, if any, uses a fixed Rng.
+/// A function f and its leaves. Each call of `f` reads the leaves and depends on nothing else;
+/// dropout, if any, uses a fixed Rng.
 template <class T>
 struct GradientProblem {
   std::vector<Parameter<T>> leaves;  ///< leaves to differentiate with respect to
@@ -58,21 +58,21 @@ struct GradientProblem {
 
 /// Options of check_gradients(): tolerances, steps and numbers of probes.
 struct GradcheckOptions {
-  /// Allowed |analytic - numeric|, relative to the largest |numeric| of the leaf; for a direction,
-  /// relative to the larger of the gradient's norm and |numeric|. 1e-11 suits a whole model.
+  /// Allowed |analytic - numeric|: for an entry, relative to the largest |numeric| of the leaf; for
+  /// a direction, to the larger of |numeric| and the gradient's norm. 1e-11 suits a whole model.
   double tolerance = 1e-12;
   /// Allowed relative error of a single entry. Applies to entries whose |numeric| is above 1e-3 of
   /// the leaf's largest one.
   double entry_tolerance = 1e-10;
-  /// Allowed error relative to the largest |numeric| of all leaves. It matters for leaves with a
-  /// true gradient of zero.
+  /// An error that is always allowed, relative to the largest |numeric| of all leaves. It matters
+  /// for leaves with a true gradient of zero.
   double floor = 1e-14;
   /// First step of the differences, relative to max(1, |x|).
   double step = 1e-2;
-  /// Levels of Richardson extrapolation, at least 1; each costs two calls of f. 2 are enough for a
-  /// whole model with a step of 1e-3.
+  /// Levels of Richardson extrapolation, at least 1; each level costs two calls of f. Two levels
+  /// are enough for a whole model with a step of 1e-3.
   std::size_t levels = 4;
-  /// Leaves up to this size are probed at every entry, larger ones at this many random entries.
+  /// Most entries to probe in a leaf. Larger leaves are probed at this many random entries.
   std::size_t entries = 64;
   /// Random directions probed through each larger leaf, and through all leaves together.
   std::size_t directions = 4;
@@ -85,13 +85,13 @@ struct GradcheckOptions {
 
 /// Compares two derivatives of <u, f> with respect to every leaf, for a random u. The first is
 /// computed by backward() in double. The second is numerical: the Richardson extrapolation of
-/// central differences of `reference`. This is the same function in T, which is long double or
-/// double; in double it may be `problem` itself. The error of the numerical derivative is about
-/// 1e-15 with four levels in long double. With two levels in double and a step of 1e-3, it is about
-/// 1e-12 times the sum of |u f|.
-/// If the extrapolation neither agrees with backward() nor has converged, for example near a kink,
-/// the step shrinks. Rounding errors of f count more with a short step. If they exceed the allowed
-/// error, the allowed error grows to their size, but at most tenfold.
+/// central differences of `reference`. `reference` is the same function as `problem`, in long
+/// double or double. In double, both may be the same object. The error of the numerical derivative
+/// is about 1e-15 with four levels in long double. With two levels in double and a step of 1e-3, it
+/// is about 1e-12 times the sum of |u f|. If the extrapolation neither agrees with backward() nor
+/// has converged, for example near a kink, the step shrinks. Rounding errors of f count more with a
+/// short step. If they exceed the allowed error, the allowed error grows to their size, but at most
+/// tenfold.
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the
@@ -118,7 +118,7 @@ GradientProblem<T> gradient_problem(const F& f, const std::vector<Tensor<double>
 
 }  // namespace detail
 
-/// Checks the gradients of a function of tensors, written once for any scalar:
+/// Checks the gradients of a function of tensors that accepts any scalar type:
 ///
 ///     check_gradients([](const auto& x) { return add(x[0], x[1]); }, {a, b});
 ///

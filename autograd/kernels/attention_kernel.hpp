@@ -30,8 +30,8 @@ T attention_scale(const AttentionOptions& options, std::size_t key_width) {
                          : 1 / std::sqrt(double(std::max<std::size_t>(1, key_width))));
 }
 
-/// A view of q, k, v, the result, or one of their gradients. Token n of head h of sample b begins
-/// at data + b sample + h head_stride + n row. P is T* or Elements<T>.
+/// A view of q, k, v, the result, or the gradient of one of these. Token n of head h of sample b
+/// begins at data + b sample + h head_stride + n row. P is T* or Elements<T>.
 template <class P>
 struct Tokens {
   P data = {};
@@ -50,7 +50,7 @@ struct GradientTokens : Tokens<T*> {
   T beta = 0;  // 0: write, 1: add
 };
 
-/// A bias added to the scores. For sample b, head h, query n and key m it is the element at
+/// A bias added to the scores. The bias of sample b, head h, query n and key m is the element at
 /// data + b sample + h head + n row + m key. Null data: no bias.
 template <class T>
 struct AttentionBias {
@@ -79,15 +79,15 @@ struct AttentionProblem {
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
   bool bf16 = false;
 
-  /// Whether backward reads the result, to compute a mean for each row of scores. In mixed
-  /// precision, if rows are not cut into pieces, it computes the means from the scores instead.
+  /// Whether backward reads the result, to compute a mean for each row of scores. With `bf16` and
+  /// at most kPieceKeys keys, backward computes these means from the scores instead.
   bool needs_result() const;
 };
 
 /// Computes attention in blocks, so that memory is linear in the number of tokens. In forward, a
-/// thread holds the scores of some queries for all keys; in backward, two blocks of scores, each of
-/// some queries for some keys. Returns the softmax normalisers that backward reads, (batch, heads,
-/// queries, 2): a row's maximum, and 1 / sum exp(s - maximum).
+/// thread holds the scores of some queries for all keys. In backward, it holds the scores of some
+/// queries for some keys, and the gradients of these scores. Returns the softmax normalisers for
+/// backward, (batch, heads, queries, 2): maximum and 1 / sum exp(s - maximum) of a row.
 template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);

@@ -12,9 +12,9 @@
 
 namespace xgrad::detail {
 
-/// The largest number of keys in a piece. Rows of scores are cut into pieces: rows of 4,096 scores
-/// would lie whole pages apart, so that their first cache lines would compete for the same few
-/// cache sets, and products would be slow.
+/// The largest number of keys in a piece. Rows of scores are cut into pieces, because products of
+/// long rows are slow: rows of 4,096 scores lie whole pages apart, so their first cache lines
+/// compete for the same few cache sets.
 inline constexpr std::size_t kPieceKeys = 240;
 
 constexpr std::size_t pieces_of(std::size_t keys) {
@@ -25,14 +25,14 @@ constexpr std::size_t pieces_of(std::size_t keys) {
 template <class T>
 inline constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-/// Adds a bias, whose elements are `step` apart.
+/// Adds a bias to scores. The elements of the bias are `step` apart.
 template <class T>
 void add_bias(T* s, const T* bias, std::size_t step, std::size_t keys) {
 #pragma omp simd
   for (std::size_t j = 0; j < keys; ++j) s[j] += bias[j * step];
 }
 
-/// Hides the keys whose element of `keep` is 0.
+/// Hides key j if keep[j] is 0.
 template <class T>
 void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
@@ -49,9 +49,9 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   });
 }
 
-/// Replaces scores s by probabilities p, and ds, the gradients for probabilities after dropout, by
-/// factor * ds - mean. `mean` is the row's sum of p * factor * ds, or 0 if unknown. Returns the sum
-/// of p times the new ds.
+/// Replaces the scores s by the probabilities p. On entry, ds is the gradient of the probabilities
+/// after dropout; replaces ds by factor * ds - mean. `mean` is the row's sum of p * factor * ds, or
+/// 0 if unknown. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
@@ -62,9 +62,9 @@ T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const F
   });
 }
 
-/// Continues after subtract_mean(). `error` is its sum, which would be 0 without rounding errors.
-/// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
-/// after dropout.
+/// Continues after subtract_mean(). `error` is the sum that subtract_mean() returned: the rounding
+/// error of the mean, or the mean itself if it was unknown. Replaces the differences ds by the
+/// gradients of the scores, and the probabilities s by the probabilities after dropout.
 template <class T, class Factor>
 void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
 #pragma omp simd
@@ -74,7 +74,7 @@ void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
   }
 }
 
-/// subtract_mean() and differentiate() in one pass, without an error to subtract.
+/// Does subtract_mean() and differentiate() in one pass, but subtracts no error.
 template <class T, class Factor>
 [[gnu::noinline]] void differentiate_piece(T* s, T* ds, std::size_t n, const T* normaliser, T mean,
                                            const Factor& factor) {
@@ -93,7 +93,7 @@ template <class T, class E>
   return sum_terms<T>(n, [=](std::size_t i) { return T(x[i]) * T(y[i]); });
 }
 
-/// Writes zeros to rows [begin, end) of a gradient that nothing was added to yet (beta 0).
+/// Writes zeros to rows [begin, end) of a gradient if nothing was added to it yet (beta 0).
 template <class T>
 void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::size_t begin,
                std::size_t end) {

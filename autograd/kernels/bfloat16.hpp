@@ -7,16 +7,16 @@
 
 namespace xgrad {
 
-/// A bfloat16 number: the upper half of a float, that is its sign, its 8 bits of exponent and 7
-/// bits of its fraction. It has the range of float and about 2.4 decimal digits. It holds numbers
+/// A bfloat16 number: the upper half of a float, that is the sign, the 8 bits of the exponent and 7
+/// bits of the fraction. It has the range of float and about 2.4 decimal digits. It holds numbers
 /// and has no arithmetic: products of Bf16 matrices add in float.
 struct Bf16 {
   std::uint16_t bits;  ///< sign, exponent, fraction, from the highest bit down
 
   Bf16() = default;
-  /// Rounds x to the nearest bfloat16; in a tie, to the one whose last bit is 0. Subnormals are
-  /// kept. A float beyond the largest bfloat16 by half a unit in its last place or more becomes
-  /// infinity. NaN becomes a quiet NaN of its sign.
+  /// Rounds x to the nearest bfloat16, and ties to even. Subnormals are kept. A float that exceeds
+  /// the largest bfloat16 by half an ulp or more becomes infinity. NaN becomes a quiet NaN with the
+  /// same sign.
   explicit Bf16(float x) {
     const auto u = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t nearest = u + 0x7fff + (u >> 16 & 1);

@@ -18,11 +18,11 @@ enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 ///     avx512_bf16  also AVX512_BF16
 ///     amx          also AMX_TILE and AMX_BF16, and Linux lets the process use them
 ///
-/// Intel processors skip avx512_bf16, because its instruction is slower there than avx512 in
-/// float32. The environment variable XGRAD_CPU selects any class that the processor has, by its
-/// name, so that tests can run all of them; empty counts as unset. Throws ConfigError when
+/// Intel processors skip avx512_bf16, because on them its instruction is slower than avx512 with
+/// float32. The environment variable XGRAD_CPU selects a class of the processor by its name, so
+/// that tests can run all classes; an empty value counts as unset. Throws ConfigError when
 /// XGRAD_CPU has another value, names a class that the processor lacks, or is amx and the system
-/// does not let the process use it.
+/// does not let the process use AMX.
 Cpu cpu();
 
 /// The class that the other kernels were compiled for. XGRAD_CPU does not change it.

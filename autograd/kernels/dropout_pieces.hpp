@@ -22,8 +22,8 @@ auto with_factors(const T* factors, const F& f) {
                             : f([](std::size_t) { return T(1); });
 }
 
-/// Calls body(offset, factors, n) in parallel for pieces of whole rows that cover a tensor of this
-/// shape. The factors are null if p is 0. They are not stored: backward computes them again.
+/// Calls body(offset, factors, n) in parallel for pieces of a tensor of this shape: whole rows with
+/// n elements from `offset` on. `factors` is null if p is 0. Backward computes the factors again.
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {

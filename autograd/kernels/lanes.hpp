@@ -60,8 +60,8 @@ void fold(V& v, const Op& op, std::index_sequence<i...> lanes) {
 }
 
 /// Fills a register with term(0) ... term(n - 1), and the lanes after them with `rest`. n may
-/// exceed the lanes of a register. The compiler turns the loop, whose length is constant, into
-/// masked instructions; a loop up to n would go through memory.
+/// exceed the lanes of a register. The loop has a constant length, so that the compiler turns it
+/// into masked instructions; a loop up to n would go through memory.
 template <class T, class Term>
 Lanes<T> first_lanes(unsigned n, T rest, const Term& term) {
   constexpr unsigned width = sizeof(Lanes<T>) / sizeof(T);

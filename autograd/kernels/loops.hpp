@@ -19,7 +19,7 @@ namespace xgrad::detail {
 /// enough to fit the cache.
 constexpr std::size_t kElementGrain = 16384;
 
-/// The number of rows of this width in such a block.
+/// The number of rows of this width in a block of kElementGrain elements, at least 1.
 inline std::size_t row_grain(std::size_t width) {
   return std::max<std::size_t>(1, kElementGrain / std::max<std::size_t>(1, width));
 }
@@ -87,7 +87,7 @@ T dot(const T* x, const T* y, std::size_t n) {
   return sum_terms<T>(n, [x, y](std::size_t i) { return x[i] * y[i]; });
 }
 
-/// y = exp(x - shift); returns the sum of y. x and y may be the same.
+/// y = exp(x - shift); returns the sum of y. x and y may be the same array.
 template <class T>
 T exp_row(const T* x, std::size_t n, T shift, T* y) {
   return sum_terms<T>(n, [=](std::size_t i) { return y[i] = detail::exp(x[i] - shift); });
@@ -133,8 +133,8 @@ inline Shape without_axis(const Shape& shape, std::size_t axis) {
 
 using Strides = std::vector<std::size_t>;
 
-/// The strides with which a tensor of `shape` is read as if broadcast to the shape `to`; 0 for an
-/// axis of extent 1.
+/// The strides for reading a tensor of `shape` as if it were broadcast to the shape `to`. A stride
+/// is 0 on an axis where `shape` has extent 1 or no axis.
 inline Strides broadcast_strides(const Shape& shape, const Shape& to) {
   Strides strides(to.size(), 0);
   std::size_t stride = 1;

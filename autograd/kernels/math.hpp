@@ -21,8 +21,8 @@ using portable::erf, portable::exp, portable::log, portable::log1p, portable::po
 /// e^x. For float: relative error below 2e-7 from -86.9 to 88.72, where float overflows; 0 below,
 /// inf above; NaN stays NaN.
 inline float exp(float x) {
-  // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. Only n is
-  // limited, by an integer minimum without a branch. x is not, so that a NaN reaches r and y.
+  // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. An integer
+  // minimum, without a branch, limits n. x is not limited, so that a NaN reaches r and y.
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
   const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);
@@ -36,7 +36,7 @@ inline float exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  // 2^(n-1) and a doubling, since 2^n may overflow where the result does not.
+  // Multiplies by 2^(n-1) and 2, since 2^n may overflow where the result does not.
   const std::uint32_t half = (std::uint32_t(shifted) << 23) + 0x3f000000u;
   const float y = p * std::bit_cast<float>(half) * 2.0f;
   return x < -86.9f ? 0.0f : y;
@@ -65,8 +65,8 @@ inline long double tanh(long double x) {
 
 /// erf x. For float: absolute error below 4e-7.
 inline float erf(float x) {
-  // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's
-  // coefficients).
+  // x P(x^2) / Q(x^2) on [-4, 4], with Eigen's coefficients. Outside this interval, |erf| is 1 in
+  // float.
   const float c = x * x > 16.0f ? std::copysign(4.0f, x) : x;
   const float s = c * c;
   float p = -2.72614225801306e-10f;

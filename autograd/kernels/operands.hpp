@@ -15,8 +15,8 @@ namespace xgrad::detail {
 /// x with each element rounded to bfloat16, in parallel.
 Tensor<Bf16> rounded(const Tensor<float>& x);
 
-/// Whether an op on T that this thread runs now multiplies operands of Bf16. The op keeps the
-/// answer for its backward.
+/// Whether products of T on this thread now use operands of Bf16. An op keeps the answer for its
+/// backward.
 template <class T>
 bool products_in_bf16() {
   return std::is_same_v<T, float> && autocast_enabled();
@@ -31,7 +31,7 @@ class Operand {
   Operand(Saved<T> x) : exact_(std::move(x)) {}
   /// Keeps a rounded copy. Requires: T is float.
   Operand(Saved<Bf16> x) : rounded_(std::move(x)) {}
-  /// x itself, which must outlive the operand, or with `bf16` a rounded copy.
+  /// Refers to x, which must outlive the operand. With `bf16`, keeps a rounded copy of x instead.
   Operand(const Tensor<T>& x, bool bf16) {
     if constexpr (std::is_same_v<T, float>) {
       if (bf16) rounded_ = std::make_shared<const Tensor<Bf16>>(rounded(x));
@@ -58,8 +58,8 @@ class Operand {
   Saved<Bf16> rounded_;
 };
 
-/// Input i, rounded. If the input is the result of a recorded op, this thread's ops that read it
-/// share the rounded copy, as long as one of them keeps it.
+/// Input i, rounded. If the input is the result of a recorded op, the ops of this thread share the
+/// rounded copy while one of these ops keeps it.
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
 
 /// Input i of an op as an operand of forward(). With `keep`, the operand can be kept for backward.
@@ -80,8 +80,8 @@ struct PackedCopies {
   std::atomic<const PackedMatrix<T>*> of_type[2] = {};
 };
 
-/// The packed copy of a weight (out, in), for x weight^T; null unless pack_weights() was called for
-/// it and its shape is still the same.
+/// The packed copy of a weight (out, in), for x weight^T. Null if pack_weights() was not called for
+/// the weight, or if its shape has changed since.
 template <class T>
 const PackedMatrix<T>* packed_copy(const Tensor<T>& weight, bool bf16) {
   const auto& copies = static_cast<const Versioned<T>&>(weight).packed;

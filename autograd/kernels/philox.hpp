@@ -19,11 +19,11 @@ inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
 /// Vectors of counters that the registers hold at a time.
 inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
-/// The full product of the lower halves.
+/// The 64-bit product of b and the lower half of a.
 inline std::uint64_t multiply_low(std::uint64_t a, std::uint32_t b) {
   return (a & 0xFFFFFFFFu) * b;
 }
-/// The same in every lane. Uses intrinsics, since GCC would multiply 64 by 64 bits.
+/// multiply_low() in every lane. Uses intrinsics, since GCC would multiply 64 by 64 bits.
 inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #if defined(__AVX512F__)
   // The mask of ones avoids a warning of GCC 12 in its own header (bug 105593).

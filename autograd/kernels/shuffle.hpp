@@ -3,8 +3,8 @@
 
 namespace xgrad::detail {
 
-/// A vector whose lane i is lane `lanes[i]` of a followed by b. This is GCC's __builtin_shuffle,
-/// which clang lacks.
+/// Returns a vector v: v[i] is lane lanes[i] of a and b, concatenated. This is GCC's
+/// __builtin_shuffle, which clang lacks.
 template <class Vec, class Lanes>
 [[gnu::always_inline]] inline Vec shuffle(Vec a, Vec b, Lanes lanes) {
 #ifdef __clang__

@@ -18,15 +18,15 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
-/// The allocator of all tensors. Because Tensor names it, Tensor is the same type whichever xtensor
-/// macros a program defines. Small blocks come from TBB. Large blocks come from regions that are
-/// kept, so that after the first steps, training requests no memory from the system.
+/// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not
+/// the type Tensor, which uses this allocator. Small blocks come from TBB. Large blocks come from
+/// regions that are kept: after the first steps, training requests no memory from the system.
 template <class T>
 struct Allocator {
   using value_type = T;  ///< the type of an element
 
   Allocator() = default;
-  /// Converts from any other Allocator; they have no state.
+  /// Converts from any other Allocator; allocators have no state.
   template <class U>
   Allocator(const Allocator<U>&) noexcept {}
 

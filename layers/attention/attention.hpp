@@ -12,19 +12,19 @@ namespace xgrad {
 
 /// Sizes and settings of a MultiHeadAttention.
 struct MultiHeadAttentionOptions {
-  std::size_t width = 0;                        ///< D
-  std::size_t heads = 1;                        ///< H
+  std::size_t width = 0;                        ///< D, width of a token
+  std::size_t heads = 1;                        ///< H, number of heads
   std::size_t head_dim = 0;                     ///< d_h, per head: width of q and k; 0: D / H
   std::size_t value_dim = 0;                    ///< d_v, per head: width of v; 0: d_h
   std::size_t key_width = 0;                    ///< width of the input to keys; 0: D
   std::size_t value_width = 0;                  ///< width of the input to values; 0: D
   double dropout = 0;                           ///< dropout rate of the weights
   bool qkv_bias = false;                        ///< bias of q, k and v
-  bool out_proj = true;                         ///< without it the result is (B, N, H d_v)
+  bool out_proj = true;                         ///< if false, the result is (B, N, H d_v)
   bool out_bias = true;                         ///< bias of the output projection
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
-  AttentionWeightOptions weights = {};          ///< score function and activation
-  PositionKind positions = PositionKind::none;  ///< acts if rotary, alibi or relative_bias
+  AttentionWeightOptions weights = {};          ///< score and activation functions
+  PositionKind positions = PositionKind::none;  ///< only rotary, alibi, relative_bias act here
   std::size_t max_distance = 32;                ///< relative_bias clips distances to this
   bool cross_positions = false;                 ///< rotary acts in cross-attention, too
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
@@ -70,26 +70,26 @@ class MultiHeadAttention {
   /// when head_dim is 0 and H does not divide D.
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
-  /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores; it must
-  /// broadcast to (B, H, N, M), with M the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing: it is only passed to observers; null: observers get masks.key_mask.
+  /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
+  /// broadcast to (B, H, N, M), where M is the number of keys, here N. `query_mask` (B, N), 1 = not
+  /// padding, hides nothing. It is for observers; if it is null, they get masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
   /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) -> (B, N,
-  /// D). It ignores causal and exclude_self. It applies only rotary positions, and only with
-  /// cross_positions; each sequence counts its positions from 0. With causal, exclude_self and
-  /// positions off, passing x as query, key and value gives the self-attention of x.
+  /// D). It ignores causal and exclude_self. It applies positions only if they are rotary and
+  /// cross_positions is set; the positions of each sequence start at 0. With causal, exclude_self
+  /// and positions off, passing x as query, key and value gives the self-attention of x.
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
 
-  // For decoding. The calls below use no dropout and call no observers; their results have the same
-  // bits as the calls above. Make a NoGrad first, or they record a graph.
+  // For decoding. The functions below use no dropout and call no observers. Their results have the
+  // same bits as the results of the functions above. Without a NoGrad, they record a graph.
 
   /// Causal self-attention of the tokens x (B, N, D) that follow the tokens of `cache` -> (B, N,
-  /// D). Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError
+  /// D). Appends the keys and values of x to `cache`, so that a token costs O(n). Throws ShapeError
   /// when the cache is not empty and N is not 1.
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for cross_decode_step().

@@ -23,7 +23,7 @@ class AttentionMetrics {
   /// shapes do not fit or H changes between calls.
   void add(const Tensor<double>& p, const SharedMask& mask, bool cross = false);
 
-  /// H; 0 before the first add().
+  /// The number of heads; 0 before the first add().
   std::size_t heads() const { return sums_.size(); }
   /// Mean entropy of a head, in nats.
   double entropy(std::size_t head) const { return ratio(sums_.at(head).entropy, queries_); }
@@ -49,8 +49,8 @@ class AttentionMetrics {
 };
 
 /// The mean of cos^2 over the batch and over all pairs of different heads, shape (). cos is the
-/// cosine between the two heads' maps, read as vectors, so the penalty is 0 for orthogonal maps and
-/// 1 for identical maps. A map of zeros is orthogonal to every map.
+/// cosine between the maps of the two heads, read as vectors. The penalty is 0 for orthogonal maps
+/// and 1 for identical maps. A map of zeros is orthogonal to every map.
 ///
 /// maps (B, H, N, M) are attention weights, H >= 2; `mask` (B, N): 1 = count the query; null =
 /// count all. Throws ShapeError when shapes do not fit. Based on the penalty of Lin et al. 2017.

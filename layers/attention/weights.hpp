@@ -1,5 +1,5 @@
-// Attention weights from queries and keys: score functions, activations, and scaling by the number
-// of keys.
+// Attention weights from queries and keys: score functions, activation functions, and scaling by
+// the number of keys.
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@ struct AttentionWeightOptions {
   Score score = Score::dot;                                       ///< score function
   AttentionActivation activation = AttentionActivation::softmax;  ///< turns scores into weights
   double temperature = 1;                                         ///< divides the scale
-  bool log_scale = false;  ///< scores times ln of the number of keys seen, Chiang & Cholak 2022
-  bool mean = false;       ///< weights divided by the number of keys seen, Wortsman et al. 2023
+  bool log_scale = false;  ///< multiplies scores by ln(number of keys seen), Chiang & Cholak 2022
+  bool mean = false;       ///< divides weights by the number of keys seen, Wortsman et al. 2023
 };
 
 /// The factor that turns the products of queries and keys into scores: `scale` (default: see Score)
@@ -44,9 +44,9 @@ bool is_fused(const AttentionWeightOptions& weights);
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 
-/// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q (B,
-/// N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads `options` except dropout. If
-/// given, `take` may replace the tensors "scores" (before masks hide keys) and "weights".
+/// The weights activation(score(q, k) + bias), (B, H, N, M), differentiable; 0 at hidden keys. q
+/// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads `options` except dropout.
+/// If given, `take` may replace the tensors "scores" (before masks hide keys) and "weights".
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,

@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-/// The place of a block's norms: before each sublayer, after each residual, before and after each
-/// sublayer, or nowhere.
+/// The place of a block's norms: before each sublayer, after each residual sum, before and after
+/// each sublayer, or nowhere.
 enum class NormOrder { pre, post, sandwich, none };
 
 /// Sizes and settings of an Encoder.
@@ -18,7 +18,7 @@ struct EncoderOptions {
   std::size_t layers = 1;                              ///< blocks
   MultiHeadAttentionOptions attention = {};            ///< attention of each block, with width D
   std::size_t feedforward = 0;                         ///< hidden width F of the MLP; 0: 4 D
-  Activation activation = Activation::gelu;            ///< activation of the MLP
+  Activation activation = Activation::gelu;            ///< activation function of the MLP
   NormOrder norm = NormOrder::pre;                     ///< where a block normalises
   Normalization normalization = Normalization::layer;  ///< kind of every norm, the final one too
   bool final_norm = true;                              ///< adds a norm after the last block
@@ -26,7 +26,7 @@ struct EncoderOptions {
   double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
   /// Stochastic depth rate of the sublayers of the last block; block l of L has l/L of this rate.
   double stochastic_depth = 0;
-  /// A decoder: self-attention is causal, and after it, each block attends to a Memory.
+  /// Makes a decoder: self-attention is causal, and after it, each block attends to a Memory.
   bool decoder = false;
 };
 
@@ -43,7 +43,7 @@ struct EncoderOptions {
 template <class T>
 class Residual {
  public:
-  /// Makes its norms. The name for number 1 is scope.path() + ".norm1".
+  /// Makes its norms. With number 1, the norm has the name scope.path() + ".norm1".
   Residual(const Scope<T>& scope, std::size_t number, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D), with `sublayer` as f. The norms use the mask (B, N); null: no
@@ -79,14 +79,14 @@ struct EncoderCache {
   AttentionMasks masks = {};            ///< masks of the memory
 };
 
-/// z' = residual1(z, self_attn), z'' = residual2(z', mlp); pre-norm is
+/// A block: z' = residual1(z, self_attn), z'' = residual2(z', mlp). In pre-norm order, this is
 ///
 ///     z' = z + self_attn(norm1(z)),  z'' = z' + mlp(norm2(z'))
 ///
-/// and Residual lists the other orders. Parameters under self_attn, linear1, linear2, norm1 and
-/// norm2, as in PyTorch's nn.TransformerEncoderLayer; in sandwich order also norm1_post and
-/// norm2_post. A decoder attends to the memory before the MLP, z + multihead_attn(norm2(z),
-/// memory), so the norm of the MLP is norm3, as in nn.TransformerDecoderLayer. Vaswani et al. 2017.
+/// Residual lists the other orders. Parameters under self_attn, linear1, linear2, norm1 and norm2,
+/// as in PyTorch's nn.TransformerEncoderLayer; in sandwich order also norm1_post and norm2_post. A
+/// decoder attends to the memory before the MLP, z + multihead_attn(norm2(z), memory), so the norm
+/// of the MLP is norm3, as in nn.TransformerDecoderLayer. Vaswani et al. 2017.
 template <class T>
 class EncoderBlock {
  public:
@@ -100,8 +100,8 @@ class EncoderBlock {
   KVCache<T> project_memory(const Variable<T>& memory) const {
     return cross_attention_->project_memory(memory);
   }
-  /// One step of decoding: the block with MultiHeadAttention::decode_step() and the cache of block
-  /// number `index`. Requires: no batch norm, which would mix the samples.
+  /// One step of decoding, by MultiHeadAttention::decode_step(). `index` is the number of this
+  /// block in `cache`. Requires: no batch norm, which would mix the samples.
   Variable<T> decode_step(const Variable<T>& x, EncoderCache<T>& cache, std::size_t index) const;
 
  private:
@@ -124,11 +124,11 @@ class Encoder {
   /// x (B, N, D) -> (B, N, D); every block gets the same bias and memory.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
-  /// Starts decoding: returns the cache before the first token. In a decoder, it holds the keys and
-  /// values of the memory.
+  /// Starts decoding: returns the cache before the first token. In a decoder, the cache then holds
+  /// the keys and values of the memory.
   EncoderCache<T> start(const Memory<T>& memory = {}) const;
   /// Decodes causally: x (B, N, D) -> (B, N, D), where x are the tokens that follow the tokens of
-  /// `cache`. Appends their keys and values to `cache`, as MultiHeadAttention::decode_step() does.
+  /// `cache`. Appends the keys and values of x to `cache`, like MultiHeadAttention::decode_step().
   Variable<T> decode_step(Variable<T> x, EncoderCache<T>& cache) const;
 
  private:

@@ -28,7 +28,7 @@ class Decoding {
  protected:
   /// Sets logits() to the logits of each row's last token; `logits` (B, N, classes).
   void set_last(const Tensor<T>& logits);
-  /// Keeps these rows of logits().
+  /// Row b of logits() becomes the old row rows[b].
   void select_logits(const std::vector<std::size_t>& rows);
 
  private:
@@ -42,21 +42,21 @@ template <class T>
 std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>& model,
                                            const ModelInput<T>& input);
 
-/// These rows of a mask; null for null.
+/// The given rows of a mask; null if the mask is null.
 SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows);
 
 /// An output that a model has chosen class by class.
 template <class T>
 struct Generated {
-  std::vector<std::int32_t> classes = {};  ///< the last one is `end`, unless the output was cut
+  std::vector<std::int32_t> classes = {};  ///< the last class is `end`, unless the output was cut
   /// log P(classes | input) in nats: the sum over all classes, including the end class.
   double log_probability = 0;
-  Tensor<T> logits = {};  ///< (classes.size(), classes of the task): what each was chosen from
+  Tensor<T> logits = {};  ///< (classes.size(), classes of the task)
 };
 
-/// Decodes greedily and returns one output for each row. Class i is the one with the largest logit
-/// given classes 0 ... i-1; ties go to the smallest class. An output ends with the class `end`,
-/// which is part of it, or after `longest` classes. `longest` is at least 1.
+/// Decodes greedily and returns one output for each row. Class i is the class with the largest
+/// logit, given classes 0 ... i-1; ties go to the smallest class. An output ends with the class
+/// `end`, which is part of it, or after `longest` classes. `longest` is at least 1.
 ///
 /// Teacher forcing and greedy decoding read the same classes up to the first error. So an output is
 /// generated without error exactly when every class is correct under teacher forcing. The exact
@@ -77,7 +77,7 @@ struct Hypothesis {
   double log_probability = 0;              ///< as Generated::log_probability
 };
 
-/// Returns the best outputs of a beam search, best first: at most K, at least 1. Requires: one row.
+/// Returns the 1 to K best outputs of a beam search, best first. Requires: one row of `decoding`.
 ///
 /// The beam starts with the empty output. In each step, every output that has not ended is replaced
 /// by its continuations, one for each class. The beam keeps the K outputs with the largest

@@ -30,7 +30,7 @@ class EncoderModel final : public SequenceModel<T> {
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
   /// Continues the input, token ids without padding, as a language model: at each token, the logits
   /// predict the next token. Throws ShapeError unless each token depends only on itself and the
-  /// tokens before it. So the model must be causal, and have no pooling, batch norm, adjacency and
+  /// tokens before it. So the model must be causal and have no pooling, batch norm, adjacency or
   /// relative_index.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
@@ -50,7 +50,7 @@ Ids shift_right(const Ids& outputs, std::int32_t begin);
 struct EncoderDecoderOptions {
   InputOptions input = {};      ///< input; the encoder's width replaces `features`
   EncoderOptions encoder = {};  ///< for encoder and decoder; the model sets encoder.decoder
-  std::size_t classes = 0;      ///< output classes; the last one ends an output
+  std::size_t classes = 0;      ///< output classes; the last class ends an output
   std::size_t max_outputs = 0;  ///< length of the longest output, including the end
   bool stablemax = false;       ///< applies symlog to the logits (StableMax); see OutputHead
 };
@@ -96,9 +96,9 @@ struct WindowMlpOptions {
 };
 
 /// A baseline without attention, an MLP on each token and its neighbours:
-/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation f and a window
-/// of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or pooled h,
-/// into logits.
+/// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation function f and
+/// a window of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or
+/// pooled h, into logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>

@@ -9,7 +9,7 @@
 
 namespace xgrad::detail {
 
-/// C = alpha A B + beta C for one tile of C. The function that runs it fixes the tile's size.
+/// C = alpha A B + beta C for one tile of C. R and V of multiply_tile() are the size of the tile.
 template <class T>
 struct TileJob {
   typedef T Element __attribute__((may_alias));  // two Bf16 if A is read in place
@@ -52,9 +52,9 @@ template <class Isa, class T, int R, int V>
 
 /// Computes a tile of R rows by V vectors.
 ///
-/// Every element is one chain of multiply-adds in the order of p for any R and V, so its bits do
-/// not depend on the tile. B is prefetched eight rows ahead. C, which is needed only at the end, is
-/// prefetched line by line in the first steps, because a burst of prefetches would stall the loop.
+/// Every element of C is one chain of multiply-adds in the order of p, so its bits do not depend on
+/// R and V. B is prefetched eight rows ahead. C is needed only at the end; the first steps prefetch
+/// it line by line, because a burst of prefetches would stall the loop.
 template <class Isa, class T, int R, int V>
 [[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
@@ -107,7 +107,7 @@ constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 
-/// Tile sizes whose sums fill 16 or 32 registers.
+/// Tile sizes: the sums of a tile must fit the 16 or 32 registers.
 template <class Isa>
 struct TileSizes {
   static constexpr int kVectors = 2;
@@ -150,8 +150,8 @@ struct BlockOfB {
   std::size_t j, n, p, k;
 };
 
-/// The product of two matrices of In, copied into blocks of T where the tiles do not read them in
-/// place.
+/// The product of two matrices of In, which are copied into blocks of T unless the tiles can read
+/// them in place.
 template <class Isa, class T, class In>
 class BlockedProduct {
  public:
@@ -174,9 +174,9 @@ class BlockedProduct {
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B in place
-  static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it saves
+  static constexpr std::size_t kInPlaceRows = 96;          // for more rows, packing B saves time
 
-  // Whether the K numbers of a step lie in a row of A as they do in a packed block.
+  // Whether the K numbers of a step lie in a row of A in the same way as in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
   // Whether a packed A has the steps of a row side by side even if A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
@@ -195,7 +195,7 @@ class BlockedProduct {
                                            : part_of(steps_, kBlockDepth / K, 2 / K);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
-      do {  // runs once for k = 0, which leaves beta C
+      do {  // runs once for k = 0, to compute beta C
         body(BlockOfB{j, min(columns, x_.n - j), p, min(depth, steps_ - p)});
         p += depth;
       } while (p < steps_);

@@ -16,8 +16,8 @@ struct Shuffle {
   static constexpr int kGroup = 16 / sizeof(T);
   using Vec = typename Simd<Isa, T>::Vec;
 
-  /// Interleaves units of `Unit` lanes of a and b, group by group. The lower halves of two groups
-  /// give the new group of a, the upper halves that of b.
+  /// Interleaves units of `Unit` lanes of a and b, group by group. Each new group of a comes from
+  /// the lower halves of the group in a and in b, each new group of b from the upper halves.
   template <int Unit>
   [[gnu::always_inline]] static void zip(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool upper) {
@@ -28,7 +28,7 @@ struct Shuffle {
     });
   }
 
-  /// a becomes the even groups of a, then of b; b becomes the odd ones.
+  /// a becomes the even groups of a and then of b; b becomes the odd groups of a and then of b.
   [[gnu::always_inline]] static void sort_groups(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool odd) {
       const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);
@@ -85,7 +85,7 @@ template <class Isa, class T>
 }
 
 /// Copies `terms` rows of B, `columns` elements of each, into rows of `width` vectors, padded with
-/// zeros. Each step takes kTerms rows; the last may have fewer.
+/// zeros. Each step takes kTerms rows; the last step may have fewer.
 template <class Isa, class T, class In>
 void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t columns,
                std::size_t width, T* out) {
@@ -111,7 +111,7 @@ void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t c
   }
 }
 
-/// pack_rows() for a transposed matrix, whose rows are the columns to copy.
+/// pack_rows() for a transposed matrix: the rows of b are the columns to copy.
 template <class Isa, class T, class In>
 void pack_transposed(const In* b, std::size_t stride, std::size_t terms, std::size_t columns,
                      std::size_t width, T* out) {

@@ -5,8 +5,8 @@
 // rows of A.
 //
 // An element of C is a sum of k products, cut into blocks in a way that depends on k alone. A chain
-// of multiply-adds sums each block, fused if the class has the instruction, and C gets these sums
-// in order. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
+// of multiply-adds, fused if the class has them, sums each block. These sums are added to C in
+// order. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +42,11 @@ struct Product {
   T* c;
   std::size_t ldc;
   /// Memory for all packed blocks of B, or null. A product with m = 0 only packs B into this
-  /// memory. With m > 0 it reads the packed blocks from this memory, and does not read B.
+  /// memory. A product with m > 0 reads the packed blocks from this memory, and does not read B.
   T* blocks_of_b = nullptr;
 };
 
-/// The most elements of T that the packed blocks of a B (k rows, n columns) take in any class.
+/// The most elements that the packed blocks of a B (k rows, n columns) take in any class.
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
@@ -76,12 +76,12 @@ struct Avx512 : Vectors<64> {};
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
 /// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its
-/// bits differ from those of the other kernels. Requires: the system lets the process use AMX, as
-/// it does when cpu() has returned Cpu::amx.
+/// bits differ from the bits of the other kernels. Requires: the system lets the process use AMX.
+/// This is so if cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
-/// The kernel of a class. For each class, one source file instantiates it; it is compiled with the
-/// flags of that class.
+/// The kernel of a class. For each class, one source file instantiates it; this file is compiled
+/// with the flags of the class.
 template <class Isa, class T, class In = T>
 void packed_gemm(const Product<T, In>& product, void* scratch);
 template <>

@@ -5,8 +5,8 @@
 // terms. An element of a packed block holds the factors of one step: one number, or a pair of
 // bfloat16 numbers side by side.
 //
-// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. So the
-// versions for different sets, which are compiled with different flags, have different names, and
+// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. The
+// versions for different sets are compiled with different flags. Because they have different names,
 // the linker cannot merge them.
 #pragma once
 
@@ -67,7 +67,7 @@ struct Simd {
     return a * b + c;
   }
 
-  /// Loads the first `count` < kLanes elements, and zeros. Reads no memory beyond them.
+  /// Loads the first `count` < kLanes elements, then zeros. Reads no memory beyond these elements.
   static Vec load_part(const T* from, std::size_t count) {
 #if defined(__x86_64__)
     if constexpr (Isa::kBytes == 64) {
@@ -84,7 +84,7 @@ struct Simd {
     return v;
   }
 
-  /// Stores the first `count` < kLanes elements. Touches no memory beyond them.
+  /// Stores the first `count` < kLanes elements. Touches no memory beyond these elements.
   static void store_part(T* to, Vec v, std::size_t count) {
 #if defined(__x86_64__)
     if constexpr (Isa::kBytes == 64) {
@@ -120,17 +120,17 @@ struct Step {
   using Vec = typename Simd<Isa, T>::Vec;
   /// An element of a packed block in every lane.
   static Vec broadcast(T x) { return Simd<Isa, T>::broadcast(x); }
-  /// c plus the products of such elements.
+  /// c plus the products of a, from broadcast(), and the elements b.
   static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
 };
 
-/// The number of steps that a tile takes at a time. If it is above 1, each row of a packed A has
-/// its steps side by side, and packing adds steps of zeros up to a multiple of this number.
+/// The number of steps that a tile takes at a time. If the number is above 1, each row of a packed
+/// A has its steps side by side, and packing adds steps of zeros up to a multiple of this number.
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
-/// A place in a matrix whose rows are the terms of the sums. The numbers of a pair lie one below
-/// the other. `terms` is the number of rows from here on.
+/// A place in a matrix in which each row is one term of the sums, so that the numbers of a pair are
+/// in two rows. `terms` is the number of rows from this place on.
 template <class In>
 struct RowCursor {
   const In* first;
@@ -143,7 +143,7 @@ struct RowCursor {
 
 /// Reads numbers of In and converts them to elements T of a packed block. load(RowCursor) reads one
 /// step of kLanes columns; load(pointer) reads kLanes steps of one row. load_part() reads fewer
-/// columns or terms, and zeros for the rest.
+/// columns or terms, and fills the rest with zeros.
 template <class Isa, class T, class In>
 struct Source {
   using S = Simd<Isa, T>;
@@ -170,8 +170,8 @@ Words<Isa> words_of(const Bf16* from) {
   return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
 }
 
-/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions are not
-/// templates on the instruction set: the linker would merge their versions.
+/// A Bf16 is the upper half of a float. This Source reads the bits itself, because Bf16's functions
+/// are not templates on the instruction set: the linker would merge versions of them.
 template <class Isa>
 struct Source<Isa, float, Bf16> {
   static constexpr std::size_t kTerms = 1;
@@ -194,8 +194,8 @@ struct Source<Isa, float, Bf16> {
 };
 
 /// The Source of an instruction that multiplies pairs. A float holds the bits of two terms of a
-/// sum, and is no number itself. The first term is in the lower half or, `swapped`, in the upper
-/// half. With an odd number of terms, the last pair ends with 0.
+/// sum, and is no number itself. The first term is in the lower half or, with `swapped`, in the
+/// upper half. With an odd number of terms, the last pair ends with 0.
 template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
