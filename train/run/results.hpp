@@ -16,7 +16,7 @@ struct ConfigResult {
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
-  /// If another process trained it: its row of the table. Otherwise empty; then the row is made
+  /// The row of the table, if another process trained the config. Otherwise empty: the row is made
   /// from the other members.
   std::vector<std::string> cells = {};
 

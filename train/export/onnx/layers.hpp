@@ -28,8 +28,7 @@ using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
 /// Builds a graph of opset 17 operators with libonnx, in the order in which they are added. Also
-/// holds the state that the functions below share. The graph must not depend on batch size or
-/// length.
+/// holds the state that the functions below share. The graph must fit any batch size and length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
