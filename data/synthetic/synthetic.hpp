@@ -107,7 +107,7 @@ void draw_lengths(Synthetic& task, const Lengths& lengths,
 Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols);
 
 /// Draws the edges of a graph: each pair of nodes is connected with probability degree / (nodes -
-/// 1), so that a node has `degree` neighbours in expectation (Erdos and Renyi 1959). Edges are in
+/// 1). So a node has `degree` neighbours on average (Erdos and Renyi 1959). Edges are in
 /// lexicographic order.
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 

@@ -62,6 +62,7 @@ struct Document {
   std::vector<Problem> problems = {};  ///< after a syntax error all other members are empty
 };
 
+/// Parses the text of a config. Syntax errors become Document::problems.
 Document parse_document(const std::string& text);
 
 /// Adds the assignment "section.key=value", or a problem. A bare word counts as a string.

@@ -89,9 +89,10 @@ std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
-/// An HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
-/// asymmetry (H), redundancy (H, H), loss_without (H) and, for tasks with accuracy,
-/// accuracy_without (H). The root holds the inputs and, of a decoder, the outputs that it read.
+/// An HDF5 file with one group per attention module. A group holds maps (B, H, N, M); entropy,
+/// distance, asymmetry, loss_without and accuracy_without (for numbers r2_without), each (H); and
+/// redundancy (H, H). The root holds the number of examples, the inputs and, of a decoder, the
+/// outputs that it read.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
                     const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs);

@@ -36,8 +36,8 @@ struct TriedRate {
 /// after too few steps.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate at which the loss falls fastest: the loss a tenth of the curve before this
-/// rate minus the loss a tenth after it is the largest.
+/// The learning rate at which the loss falls fastest, from a tenth of the curve before this point
+/// to a tenth after it.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters

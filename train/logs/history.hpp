@@ -18,14 +18,14 @@ struct RunHistory {
   /// Finished: it has scored the test split.
   enum class State { finished, failed, unfinished };
 
-  std::string path;
+  std::string path;  ///< directory of the run
   std::string name;  ///< from read_runs(): last part of the path, with parents if others share it
-  std::string config_text;
+  std::string config_text;  ///< text of its config.toml
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
   State state = State::unfinished;
-  std::string failure;  ///< error message of a failed run
-  std::uint64_t last_step = 0;
+  std::string failure;            ///< error message of a failed run
+  std::uint64_t last_step = 0;    ///< largest step in `rows`
   std::uint64_t scored_step = 0;  ///< step of the test, else of the last validation; 0: none yet
   double seconds = 0, rate = 0;   ///< from the last row of timing.jsonl; 0 if there is none
 

@@ -100,7 +100,7 @@ struct Progress {
 };
 
 /// Trains the model of a config. T is float or double. Each step depends only on the config, the
-/// data and what capture() saves, so a resumed run ends with the same bits as an uninterrupted one,
+/// data and what capture() saves. So a resumed run ends with the same bits as an uninterrupted run,
 /// on any number of threads.
 template <class T>
 class Trainer {
@@ -134,8 +134,8 @@ class Trainer {
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
   /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
   /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
-  /// run repeats the step to find the first op with such an output or gradient, and the message
-  /// names this op. Also throws NumericError if a validation loss is not finite and on_spike is not
+  /// run repeats the step to find the first op with such an output or gradient. The message names
+  /// this op. Also throws NumericError if a validation loss is not finite and on_spike is not
   /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 

@@ -46,7 +46,7 @@ inline bool is_node(const Range& range, std::size_t count) {
 }
 
 /// The work of one rank in each step. The gradients of the shards are added in the order of a tree
-/// over the shard numbers, so the sum depends on the number of shards, but not on the number of
+/// over the shard numbers. So the sum depends on the number of shards, but not on the number of
 /// ranks. A shard without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient form one long row, which is divided into

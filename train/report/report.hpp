@@ -163,7 +163,7 @@ std::string overfitting(const RunGroup& group);
 /// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
 std::string curves_section(std::span<const RunGroup> groups);
 
-/// A table of the other numbers of a group, those without a chart: for each a sparkline with the
+/// A table of the numbers of a group that have no chart: for each number a sparkline, and the
 /// first, last, smallest and largest value.
 std::string numbers_section(const RunGroup& group);
 

@@ -35,7 +35,7 @@ Interval student_interval(const std::vector<double>& values);
 /// Maximum of `check --seeds`.
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// Returns a table with a row per config: metrics on the test split with the best possible values,
+/// Returns a table with a row per config. It shows metrics on the test split, best possible values,
 /// accuracies of simple baselines, parameters, steps, seconds, and whether the claims hold. ± is
 /// the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
