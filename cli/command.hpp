@@ -29,8 +29,8 @@ struct Rules {
   bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
   std::optional<std::pair<std::size_t, std::size_t>> range = {};  ///< least and most
   std::vector<std::string> choices = {};                          ///< allowed values; empty: any
-  /// Other options of the command that must be given with this one (needs), or must not (excludes).
-  /// They must be listed before this one.
+  /// Options that must be given with this option (needs), or must not be given with it (excludes).
+  /// Command::options must list them before this option.
   std::vector<std::string> needs = {}, excludes = {};
   std::string value = {};  ///< what --help calls the value; empty: its type
 };
@@ -41,7 +41,7 @@ struct Option {
   std::string names;  ///< "-q,--quiet", or "run" for a positional argument
   std::string help;
   /// The variable that the parser sets; a bool makes the option a flag. The variable's initial
-  /// value is the default of the option. --help shows it unless it is empty or 0.
+  /// value is the default of the option. --help shows this default unless it is empty or 0.
   std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                std::size_t*, double*>
       target;
@@ -53,7 +53,7 @@ struct Option {
 struct Command {
   std::string name, help;
   std::vector<Option> options;
-  std::function<int()> run;   ///< does the work; returns the exit code. Owns the targets
+  std::function<int()> run;   ///< returns the exit code; owns what each Option::target points to
   bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
   std::string heading = {};   ///< heading above it in `xgrad --help`
 };
@@ -99,8 +99,8 @@ inline constexpr const char* kJson = "print the results as one JSON object";
 /// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
-/// If mpirun started several processes, says that this command runs on one and that the others
-/// wait.
+/// If mpirun started several processes, says that this command runs on one process and that the
+/// other processes wait.
 void tell_others_wait(const std::string& command);
 
 /// Prints the test metrics and the verdicts on the claims of [expect], or the metrics as JSON.

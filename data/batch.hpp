@@ -20,7 +20,7 @@ struct Batch {
   Tensor<float> features;  ///< images (B, H, W, C) or vectors (B, N, F); 0 in padding
   /// (B, N), 1 = not padding; null when all examples have N tokens.
   std::shared_ptr<const Mask> mask;
-  Ids targets;  ///< classes (B, N) or (B), or up to M to generate (B, M); kIgnore = no target
+  Ids targets;  ///< class ids (B, N), (B) or, to generate up to M, (B, M); kIgnore = no target
   Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 without a target
   std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
   /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
@@ -31,8 +31,9 @@ struct Batch {
 std::size_t length_of(const Example& example, const TaskShape& shape);
 
 /// Throws DataError unless the example fits the shape. The message names the example by `number`.
-/// Checks the range of tokens, targets and edges, the number of tokens, pixels, features and
-/// targets, and that all numbers are finite. Examples without any targets pass.
+/// Checks the range of tokens, targets and edges; the number of tokens, pixels, features and
+/// targets; and that numbers are finite (NaN in `values` is a missing target). Examples may lack
+/// targets.
 void check_example(const Example& example, const TaskShape& shape, std::size_t number);
 
 /// Stacks examples into a batch. Requires: each example passed check_example(). Throws DataError
@@ -45,12 +46,12 @@ struct Shard {
   std::size_t count = 1;  ///< number of shards; 1: the shard is the whole batch
 };
 
-/// Returns a shard of a batch: the examples in the range share(batch.size, shard.index,
-/// shard.count), padded to the longest of them. It is equal to collate() of these examples.
-/// `output` is the kind of output of their task. Requires: the shard has examples.
+/// Returns a shard of a batch. It is equal to collate() of the examples in the range
+/// share(batch.size, shard.index, shard.count); see range.hpp. `output` is the kind of output of
+/// the task. Requires: the shard has examples.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 
-/// The number of batches that have examples in a shard.
+/// The number of batches in which the shard has at least one example.
 std::size_t batches_with(const std::vector<Batch>& batches, const Shard& shard);
 
 }  // namespace xgrad

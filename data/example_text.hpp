@@ -15,19 +15,20 @@ using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
-/// DataError that names the wrong word. The message starts with `what`, as in: token 3 is "x".
+/// DataError for any other word. The message starts with `what` and the number of the word, as in:
+/// token 3 is "x".
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest);
 
-/// Parses the tokens of a line, separated by spaces: names if the task has them, else ids. Throws
-/// DataError that starts with the name of the task and says which token is wrong, or that there are
-/// none or too many.
+/// Parses the tokens of a line, separated by spaces: token names if the task has names, else token
+/// ids. Throws DataError that starts with `task`, the name of the task, if a token is wrong, or if
+/// the line has no tokens or too many.
 std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
                                        const TaskShape& shape);
 
-/// Parses the numbers of a line, separated by spaces, as any number of vectors of `features`
-/// numbers; commas may separate vectors. Throws DataError as parse_tokens() does. T is float or
-/// double.
+/// Parses the numbers of a line, separated by spaces. Every `features` numbers form a vector; a
+/// comma may end it. Throws DataError that starts with `task` if a word is wrong or a vector
+/// incomplete. T is float or double.
 template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features);
@@ -48,8 +49,8 @@ std::string target_text(const Example& example, const TaskShape& shape);
 /// The name of a class, or its number if it has no name.
 std::string class_text(std::int32_t id, const TaskShape& shape);
 
-/// One binary answer as text: the name of the answer if yes, a dash if no. If answers have no
-/// names, 1 or 0.
+/// The binary answer with this number as text: its name for yes, a dash for no. If answers have no
+/// names, 1 for yes, 0 for no.
 std::string answer_text(bool yes, std::size_t number, const TaskShape& shape);
 
 }  // namespace xgrad

@@ -15,11 +15,11 @@ namespace xgrad {
 
 /// Numbers distinct keys 0, 1, 2 and so on in order of first use; at most 2^32 - 1 keys. A key is a
 /// text (std::string) or a number of 64 bits (std::uint64_t). A key of 64 bits takes 16 to 32 bytes
-/// of memory, and half as much again while the table grows.
+/// of memory, and up to 1.5 times as much while the table grows.
 template <class Key>
 class Index {
  public:
-  /// A key as an argument.
+  /// The type of an argument that is a key.
   using View = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, Key>;
   /// Returned by find() for an unknown key.
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -30,7 +30,7 @@ class Index {
   const Key& key(std::size_t number) const { return keys_[number]; }
   /// Returns the number of a key, or kNone.
   std::uint32_t find(View key) const { return numbers_[place(key)]; }
-  /// Returns the number of a key, adding the key if it is new.
+  /// Returns the number of a key, adding it if it is new. Throws DataError if no number is left.
   std::uint32_t add(View key) {
     std::uint32_t& number = numbers_[place(key)];
     if (number != kNone) return number;

@@ -20,26 +20,26 @@ struct LoaderState {
 
 /// A growing limit on the length of examples: longer examples are skipped.
 ///
-/// For batch b, counted from 0, with t = b - b mod group, so that all batches of a step have the
-/// same limit:
+/// Batch b, counted from 0, has the limit below, with t = b - b mod group. So all batches of a step
+/// have the same limit.
 ///
 ///     limit = first + floor((longest - first) min(1, t / batches))
 ///
 /// where `longest` is the length of the longest example of the data set.
 struct Curriculum {
   std::size_t first = 0;      ///< limit of the first batch; 0: no limit
-  std::uint64_t batches = 0;  ///< batches over which it grows to `longest`
-  std::uint64_t group = 1;    ///< batches with the same limit, a step's micro-batches
+  std::uint64_t batches = 0;  ///< batches over which the limit grows to `longest`
+  std::uint64_t group = 1;    ///< batches with the same limit: the micro-batches of a step
 };
 
 /// Options of a Loader.
 struct LoaderOptions {
   std::size_t batch = 64;  ///< examples per batch
   std::uint64_t seed = 1;  ///< seed of the shuffling
-  /// Whether each epoch has a random order of its own; else examples are in order of index.
+  /// Whether each epoch shuffles the examples anew; else they are in order of index.
   bool shuffle = false;
-  /// With `shuffle`: sorts each group of `bucket` consecutive batches by length, which saves
-  /// padding, then shuffles the batches. 1 does not sort.
+  /// With `shuffle`: sorts the examples of `bucket` consecutive batches by length, which saves
+  /// padding. Then shuffles the batches. 1: does not sort.
   std::size_t bucket = 1;
   Curriculum curriculum = {};  ///< skips long examples at first
 };
@@ -53,12 +53,11 @@ class Loader {
   /// options.batch is 0, or all examples are too long for the first batch of a curriculum.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
-  /// Returns the next batch. Fetches examples in parallel; the batch does not depend on the number
-  /// of threads. Throws DataError, with the state unchanged, when an example does not fit the
-  /// shape.
+  /// Returns the next batch. Fetches examples in parallel, with the same result on any number of
+  /// threads. Throws DataError, with the state unchanged, if an example does not fit the shape.
   Batch next();
 
-  /// The largest length of an example in the next batch; nothing without a curriculum.
+  /// The limit on lengths in the next batch; nothing without a curriculum.
   std::optional<std::size_t> limit() const;
   /// The number of batches per epoch without a curriculum, including a smaller last one.
   std::size_t batches_per_epoch() const;

@@ -40,12 +40,12 @@ struct OptionSpec {
 /// The specification of a path.
 OptionSpec file_option(const char* name, const char* help, const char* fallback = "");
 
-/// Option values by name. After complete(), it holds every key of its table.
+/// Option values by name. complete() returns a value for every key of a table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
 /// The integer of a key. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
-/// get_int() for an integer that is not negative.
+/// get_int() as a size. Requires: the integer is not negative.
 inline std::size_t get_size(const Options& options, const std::string& name) {
   return std::size_t(get_int(options, name));
 }
@@ -77,7 +77,7 @@ const char* type_name(const OptionValue& value);
 /// value of the type is allowed.
 std::string range(const OptionSpec& spec);
 
-/// range() for tables: "true, false" for a boolean, and the type if any value is allowed.
+/// range(), but never empty: "true, false" for a boolean, and the type if any value is allowed.
 std::string allowed_values(const OptionSpec& spec);
 
 /// Says what is wrong with a value ("is 0, must be from 1 to 64"); empty if it is valid.

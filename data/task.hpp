@@ -26,7 +26,7 @@ struct Example {
   std::vector<float> features = {};    ///< one image (H, W, C) or vectors (N, F), row-major
   /// Classes: one per token, one for the sequence, or the sequence to generate.
   std::vector<std::int32_t> targets = {};
-  /// Numeric or binary targets: K of TaskShape per token, or K for the sequence; NaN = no target.
+  /// Numeric or binary targets: TaskShape::classes per token or per sequence; NaN = no target.
   std::vector<float> values = {};
   /// Edges of a graph: pairs of token positions, undirected, in any order.
   std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};
@@ -68,7 +68,7 @@ struct TaskShape {
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
   bool graph = false;        ///< whether examples have edges
-  bool causal = false;  ///< models must be causal: a token contains the target of an earlier one
+  bool causal = false;       ///< models must be causal: a token contains an earlier token's target
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
@@ -175,10 +175,10 @@ class Task {
 /// The name of a token that is a placeholder for an output, as in "0 7 + 3 5 = _ _ _".
 inline constexpr const char* kSlot = "_";
 
-/// A task with the inputs of `task`. Its output is the classes of the targets of `task`, in the
-/// order of the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so
-/// that they do not tell the length of the output. It knows no ceilings, and its rules always get
-/// the end class right. A task without a class for each token is returned unchanged.
+/// A task with the inputs of `task`. Its output is the target classes of `task`, in the order of
+/// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
+/// they do not tell the length of the output. It knows no ceilings, and its rules always get the
+/// end class right. A task without a class for each token is returned unchanged.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.

@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-/// The number of bytes of the control character at the start of a text: 1 if it is ASCII, 2 if it
-/// is from U+0080 to U+009F, because terminals obey some of these too. 0 if there is none.
+/// The number of bytes of the control character at the start of a text: 1 for ASCII, 2 for U+0080
+/// to U+009F (terminals obey some of these, too), 0 for any other text.
 std::size_t control_length(std::string_view text);
 
 /// The text with each control character replaced by what `as` returns for its code point.

@@ -14,13 +14,13 @@ namespace xgrad {
 /// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
 using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 
-/// Measures a rule: the fraction of targets that it predicts correctly, and of examples with all
-/// targets correct. Targets without a label do not count.
+/// Measures a rule on `test`: the fraction of targets that the rule predicts correctly, and the
+/// fraction of examples with all targets correct. Positions without a label do not count.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
 
-/// Measures the rule that predicts, from a token and `radius` tokens on each side, the class that
-/// is most frequent with this window in the training examples. If the window does not occur there,
-/// the rule tries smaller windows. Requires: a class for each token.
+/// Measures the window rule. A window is a token with `radius` tokens on each side. The rule
+/// predicts the class that is most frequent for this window in `train`. If `train` does not contain
+/// the window, the rule tries smaller windows. Requires: a class for each token.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 
@@ -43,9 +43,9 @@ struct Baseline {
 Baseline measure_baseline(const Task& task,
                           std::size_t most = std::numeric_limits<std::size_t>::max());
 
-/// The accuracy on the test split of the best baseline: one of the task's rules, as task.rules()
-/// returns them, or one of measure_baseline(). Requires: targets that are not numbers. Throws
-/// DataError when files of the task are missing.
+/// The best accuracy on the test split among `rules`, which task.rules() returned, and the
+/// baselines of measure_baseline(). Requires: targets that are not numbers. Throws DataError when
+/// files of the task are missing.
 double best_baseline(const Task& task, const std::vector<Rule>& rules);
 
 /// The mean squared error on the test split of always predicting the means of the training split.

@@ -37,21 +37,21 @@ class GramCounts {
   /// Nothing is counted beyond the limits.
   explicit GramCounts(GramLimits limits) : limits_(limits) {}
 
-  /// The number of the n-gram `gram` with one more token, or kNone. For an n-gram of one token,
-  /// `gram` is kNone.
+  /// Returns the number of the n-gram that extends `gram` by one token; kNone if it is unknown. For
+  /// an n-gram of one token, `gram` is kNone.
   std::uint32_t find(std::uint32_t gram, std::int32_t token) const {
     return grams_.find(key(gram, std::uint32_t(token)));
   }
-  /// The same, but adds the n-gram if it is new.
+  /// find(), but adds the n-gram if it is new.
   std::uint32_t add(std::uint32_t gram, std::int32_t token) {
     return grams_.add(key(gram, std::uint32_t(token)));
   }
   /// The number of n-grams.
   std::size_t size() const { return grams_.size(); }
 
-  /// Whether the limits allow another count of known n-grams.
+  /// Whether the limits allow count() for a known n-gram.
   bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
-  /// Whether the limits also allow another n-gram.
+  /// Whether the limits also allow add() for a new n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
   /// Counts an n-gram with a class or token.
   void count(std::uint32_t gram, std::uint32_t with) {
@@ -85,11 +85,11 @@ class GramCounts {
 
   GramLimits limits_;
   std::size_t counted_ = 0;
-  // Trie of n-grams: the key of an n-gram is the number of a shorter one, and a token.
+  // Trie of n-grams: the key of an n-gram is the number of the n-gram that it extends, and a token.
   Index<std::uint64_t> grams_;
   Index<std::uint64_t> pairs_ = {};          // an n-gram and what it was counted with
   std::vector<std::uint32_t> numbers_ = {};  // counts by pair
-  std::vector<std::uint32_t> begins_ = {};   // (grams + 1): where the counts of each begin
+  std::vector<std::uint32_t> begins_ = {};   // (grams + 1): where the counts of each n-gram begin
   std::vector<Count> counts_ = {};
 };
 
@@ -149,8 +149,8 @@ std::string loss_text(const Rule& rule);
 
 /// Measures NGram on the test split, with n-grams of 1 to n tokens. Chooses the n up to `longest`
 /// that has the lowest loss on the validation split. Its accuracy counts how often the likeliest
-/// token is right. The name of the rule says n, and in how many rows it counted if `limits` stopped
-/// the counting. Requires: a task whose TaskShape::next is not none.
+/// token is right. The name of the rule gives n and, if `limits` stopped the counting, the number
+/// of counted rows. Requires: TaskShape::next of the task is not none.
 Rule ngram_rule(const Task& task, std::size_t longest,
                 GramLimits limits = {.counted = std::size_t(1) << 27});
 
@@ -166,7 +166,7 @@ Rule ngram_rule(const Task& task, std::size_t longest,
 class NaiveBayes {
  public:
   /// Counts the n-grams of 1 to `longest` tokens in the training examples, taken in random order,
-  /// until a limit is reached, and calls `tell` for each example. Requires: token inputs, and a
+  /// until a limit is reached. Calls `tell` before each example. Requires: token inputs, and a
   /// class or binary answers for each sequence.
   NaiveBayes(
       const Dataset& train, const TaskShape& shape, std::size_t longest, GramLimits limits = {},

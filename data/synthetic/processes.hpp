@@ -1,5 +1,4 @@
-// Random processes whose best possible predictions are known: Markov chains and autoregressive
-// signals.
+// Random processes with known best predictions: Markov chains and autoregressive signals.
 #pragma once
 
 #include <xgrad/data/synthetic/synthetic.hpp>
@@ -19,7 +18,7 @@ void normalise(double* row, std::size_t size);
 /// with standard normal z, normalised.
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);
 
-/// A chain whose transitions are random_rows(), with every transition possible.
+/// A chain with transitions from random_rows(); every transition is possible.
 inline Chain random_chain(const Rng& rng, std::size_t states, double spread) {
   return {states, random_rows(rng / "transition", states, states, spread)};
 }
@@ -30,16 +29,16 @@ std::int32_t choose(const double* distribution, std::size_t size, double uniform
 /// Draws a path of `length` states, at least one.
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
 
-/// Returns p(state t | all evidence), (N, K), from likelihoods (N, K) of the evidence at t given
-/// the state. Forward-backward, scaled at each t (Rabiner 1989). Requires: evidence with a positive
-/// probability.
+/// Returns (N, K): p(state at t | evidence at all times). `likelihood` (N, K) holds p(evidence at t
+/// | state at t). Forward-backward, scaled at each t (Rabiner 1989). Requires: the evidence has a
+/// positive probability.
 std::vector<double> smooth(const Chain& chain, const std::vector<double>& likelihood);
 
 /// The softmax of `values`: probabilities in proportion to their exponentials.
 std::vector<double> from_logarithms(std::vector<double> values);
 
-/// Adds the score of the best guess from a distribution to `sum`: the largest probability to
-/// `right`, the entropy to `loss`.
+/// Adds the score of the best guess for one target to `sum`: the largest probability of its
+/// distribution to `right`, the entropy to `loss`, 1 to `targets`.
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum);
 
 /// An autoregressive process: x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t,
@@ -59,11 +58,11 @@ struct Ar2 {
 /// - a2) (Box & Jenkins, 3.2.4).
 std::vector<Ar2> resonators(std::size_t count, double radius);
 
-/// Draws a signal of `length` samples. Each value is rounded to float before the next is computed
-/// from it.
+/// Draws a signal of `length` samples. Rounds each value to float before it computes the next
+/// value.
 std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length);
 
-/// Returns p(process | signal), (processes), under a uniform prior.
+/// Returns p(process | signal) for each process, under a uniform prior.
 std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vector<float>& signal);
 
 }  // namespace xgrad

@@ -1,5 +1,5 @@
-// Synthetic tasks: tasks whose examples are generated. A few functions describe such a task. Also
-// functions that draw inputs of many tasks: random tokens, all equally likely, and random edges
+// Synthetic tasks: a few functions describe a task, and its examples are generated. Further
+// functions draw inputs that many tasks use: random tokens, all equally likely, and random edges
 // between them.
 #pragma once
 
@@ -36,23 +36,23 @@ struct Synthetic {
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
-  /// Returns the right targets of an input. Throws DataError if it has none.
+  /// Returns the right targets of an input. Throws DataError if there are none.
   std::function<Tokens(const Tokens& ids)> solve = {};
-  /// Adds the tokens named kSlot to an input of `xgrad predict` that has none; empty: the task has
-  /// no slots.
+  /// Adds slots (tokens named kSlot) to an input of `xgrad predict` that has no slots; empty: the
+  /// task has no slots.
   std::function<Tokens(Tokens ids)> with_slots = {};
   /// All possible inputs, if they are few enough to list. Each then occurs once, in one split.
   std::vector<Tokens> inputs = {};
-  /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores
-  /// targets.
+  /// Returns the best score on an input, and ignores its targets. Set it if inputs do not determine
+  /// the answer.
   std::function<Best(const Example& input)> best = {};
   /// Returns the best score of a model that sees each token alone, without its position.
   std::function<Best(const Example& input)> best_alone = {};
   /// Returns the split that an input belongs to; empty: split_of(). Set it for splits that hold out
   /// a kind of inputs.
   std::function<Split(const Example& input)> split = {};
-  /// Whether inputs are drawn from a continuous distribution. No two are equal then, so splits are
-  /// disjoint without hashing.
+  /// Whether inputs are drawn from a continuous distribution. Then no two inputs are equal, and
+  /// splits are disjoint without hashing.
   bool is_continuous = false;
 };
 
@@ -73,13 +73,12 @@ std::vector<std::string> numbered(std::size_t count, const std::vector<std::stri
 /// Completes the entry of a task. Example i of a split is a function of (seed, split, i): inputs
 /// are drawn until one belongs to the split. So no input occurs in two splits. Adds the options
 /// `examples`, `validation` and `test`. A task that already has an option `examples` must set
-/// Synthetic::inputs. Then the seed chooses `examples` of these inputs for training, or all if
-/// `examples` is 0.
+/// Synthetic::inputs. Then the seed chooses `examples` training inputs from these; 0 chooses all.
 TaskEntry synthetic_task(TaskEntry about, Describe describe);
 
 /// Specifies the option `symbols`, with its default and range.
 OptionSpec symbols_option(std::int64_t symbols = 10, double min = 1, double max = 1 << 24);
-/// Specifies the options `length`, `min_length` and `test_length`, and `more`.
+/// Specifies the options `length`, `min_length` (default `shortest`) and `test_length`, and `more`.
 std::vector<OptionSpec> length_options(std::int64_t length = 16,
                                        const std::vector<OptionSpec>& more = {},
                                        std::int64_t shortest = 0);
@@ -88,10 +87,9 @@ inline std::vector<OptionSpec> uniform_options() {
   return length_options(16, {symbols_option()});
 }
 
-/// Sequence lengths, uniform in [min_length, length]; always `length` if min_length is 0 or
-/// missing.
+/// Sequence lengths, uniform in [min_length, length]; only `length` if min_length is 0 or missing.
 struct Lengths {
-  /// Reads the options. Throws ConfigError when the shortest length is above the longest, or below
+  /// Reads the options. Throws ConfigError if the shortest length is above the longest or below
   /// `least`.
   explicit Lengths(const Options& options, std::size_t least = 1);
   /// Draws a length.
@@ -109,8 +107,8 @@ void draw_lengths(Synthetic& task, const Lengths& lengths,
 Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols);
 
 /// Draws the edges of a graph: each pair of nodes is connected with probability degree / (nodes -
-/// 1), so that a node has `degree` neighbours in expectation (Erdos and Renyi 1959). Edges are in
-/// lexical order.
+/// 1). So a node has `degree` neighbours on average (Erdos and Renyi 1959). Edges are in
+/// lexicographic order.
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 
 /// Returns the right targets of an input.
@@ -123,10 +121,10 @@ Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbol
 /// A task with tokens 0 and 1 and one target per sequence, "no" or "yes". Throws as
 /// uniform_tokens().
 Synthetic uniform_bits(const Options& options, Solve solve);
-/// The entry of a task of uniform_tokens(). Its options are uniform_options(), unless `about` has
-/// options.
+/// The entry of a task that uniform_tokens() describes. Its options are uniform_options(), unless
+/// `about` has options.
 TaskEntry uniform_task(TaskEntry about, Solve solve);
-/// The entry of a task of uniform_bits(), with length_options().
+/// The entry of a task that uniform_bits() describes, with length_options().
 TaskEntry bits_task(TaskEntry about, Solve solve);
 /// `task`, but with one target per sequence.
 inline Synthetic one_target(Synthetic task) {

@@ -47,8 +47,9 @@ class ByteStream {
     skip(1);
     return true;
   }
-  /// Reads a line and skips its end, LF or CR LF. If it has more than `most` bytes, throws
-  /// DataError without looking for its end; `place` starts the message, `what` ends it.
+  /// Reads a line into `line` and skips its end, LF or CR LF. Throws DataError for a line of more
+  /// than `most` bytes, without reading the rest. `place` starts the message, `what` ends the
+  /// message.
   void read_line(const std::string& place, std::size_t most, const char* what, std::string& line);
   /// The number of bytes skipped so far.
   std::uint64_t position() const { return read_ - ahead_.size(); }
@@ -67,7 +68,7 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// Throws DataError unless the path exists. `package` is the Debian package that contains it.
+/// Throws DataError unless the path exists. `package` is the Debian package that contains the file.
 void check_exists(const std::string& path, const std::string& package = "");
 
 /// Reads the file at a path. Throws as check_exists(), and DataError that names the file if it

@@ -1,5 +1,5 @@
-// RowCoder: turns rows of a table into examples, using statistics of the training rows, which are
-// stored with the model.
+// RowCoder: turns rows of a table into examples. Uses statistics of the training rows, which
+// checkpoints store.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ enum class TokenKind {
 inline constexpr std::array kTokenKinds = {"words", "plain_words", "word_pairs", "characters",
                                            "numbers"};
 
-/// The value of an enumeration with this name. Requires: it is one of `names`.
+/// The enumeration value with this name in `names`. Requires: it is one of `names`.
 template <class Enum, std::size_t N>
 Enum named(const std::array<const char*, N>& names, const std::string& name) {
   return Enum(std::find(names.begin(), names.end(), name) - names.begin());
@@ -40,19 +40,18 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 
 // The functions below throw DataError that starts with `place` if a field has another type.
 
-/// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
-/// receives any text that must be created. Also throws if there is no token, or if a list
-/// item has white space.
+/// Returns the tokens of an input that is not numeric, as views into the field or into `made`. The
+/// function writes to `made` if tokens are not parts of the field. Also throws if there is no
+/// token, or if a list item has white space.
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made);
 
-/// Returns the one label of a sequence: text, which neither begins nor ends with white space, or a
-/// whole number.
+/// Returns the label of a sequence: a whole number, or text without white space at either end.
 std::string sequence_label(const std::string& place, const Field& field);
 
 /// One yes-or-no answer of a row, or a label. For a label, `holds` is true.
 struct Answer {
-  std::string name;    ///< name, a word
+  std::string name;    ///< name of the answer, or the label
   bool holds = false;  ///< true: yes
 };
 
@@ -60,8 +59,8 @@ struct Answer {
 std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count);
 
 /// Returns the answers in a field. A text or list of words names the answers that are yes, each
-/// once; other answers are not returned. Numbers are 1 (yes) or 0 (no), one per answer; those
-/// answers are named 0, 1, 2 and so on.
+/// once; other answers are not returned. Numbers are 1 (yes) or 0 (no), one per answer; the answers
+/// are then named 0, 1, 2 and so on.
 std::vector<Answer> field_answers(const std::string& place, const Field& field);
 
 /// Returns the numbers of a field, at least one. In a text, white space separates them, and each
@@ -102,12 +101,12 @@ struct RowOptions {
   std::size_t vocabulary = 0;           ///< maximum size of the vocabulary; 0: no limit
   std::size_t min_count = 1;            ///< minimum count: rarer tokens become kUnknown
   std::size_t max_length = 0;           ///< maximum tokens per row; 0: longest row read by learn()
-  /// Whether to cut longer rows; else they are an error. Labels::next makes an example of every
-  /// piece; the other kinds of labels keep only the first piece.
+  /// Whether to cut rows longer than max_length; else they are an error. Labels::next makes an
+  /// example of every piece; the other kinds of labels keep only the first piece.
   bool cut = false;
   std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
   bool lowercase = false;  ///< whether to convert inputs to lower case
-  /// If above 0: in training, kUnknown replaces a token that occurs n times in the training rows
+  /// If above 0: in training, a token that occurs n times in the training rows becomes kUnknown
   /// with probability max(unknown, 1 / (2n)).
   double unknown = 0;
   double masked = 0.15;  ///< fraction of tokens to hide, for Labels::masked
@@ -130,7 +129,7 @@ struct VocabularyAndScales {
   std::vector<std::string> classes = {};      ///< class names by id
   std::size_t features = 0;                   ///< size of a vector, for vector inputs
   std::vector<double> mean = {};              ///< mean of each feature, or of each input column
-  std::vector<double> deviation = {};         ///< standard deviations, likewise
+  std::vector<double> deviation = {};         ///< standard deviation of each feature or column
   std::vector<double> target_mean = {};       ///< mean of each numeric target
   std::vector<double> target_deviation = {};  ///< standard deviation of each numeric target
   /// Fingerprints of the other files that the run read, by path.
@@ -143,8 +142,8 @@ struct VocabularyAndScales {
 /// in byte order.
 std::vector<std::string> class_order(const std::map<std::string, std::size_t>& counts);
 
-/// Records the fingerprint of a file. Throws DataError when the run recorded another one before,
-/// because its scores would mix two sets of data.
+/// Records the fingerprint of a file. Throws DataError when the run recorded another fingerprint of
+/// this file before: its scores would mix two data sets.
 void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
                std::uint64_t fingerprint);
 
@@ -174,7 +173,8 @@ class RowCoder {
   /// errors and finds the longest. Throws DataError.
   void learn(const Rows& rows,
              const std::function<bool(const Table& block, std::size_t row)>& is_training);
-  /// Restores vocabulary_and_scales(). Throws CheckpointError when it does not fit the options.
+  /// Restores vocabulary_and_scales(). Throws CheckpointError if `learned` does not fit the
+  /// options.
   void adopt(VocabularyAndScales learned);
 
   /// Returns the sizes of examples. Requires: ready().

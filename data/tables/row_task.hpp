@@ -1,5 +1,4 @@
-// A task whose examples are rows of a table. Vocabulary and class names come from its training
-// rows.
+// A task with rows of a table as examples. Vocabulary and class names come from the training rows.
 #pragma once
 
 #include <functional>
@@ -14,18 +13,17 @@ namespace xgrad {
 /// The source of the rows.
 struct RowSource {
   std::string task;  ///< name of the task
-  /// Returns the rows of a split. Called for the training split, and for each other split with rows
-  /// of its own.
+  /// Returns the rows of a split: the training split, or another split that has its own rows.
   std::function<Rows(Split split)> read;
   /// The files and folders that `read` reads. Processes that train together share what was read.
   std::vector<std::string> files = {};
-  /// Whether a split has rows of its own. Each other split gets a tenth of the training rows.
+  /// Whether a split has its own rows. A split without own rows gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
   /// A key that decides the split of a row: rows with equal keys are in the same split. Empty: the
   /// input is the key.
   std::function<std::string(const Table& table, std::size_t row)> key = {};
-  /// Baseline rules; see Task::rules(). Empty: naive Bayes, for token inputs with one or several
-  /// labels per row.
+  /// Baseline rules; see Task::rules(). Empty: n-grams for language models, naive Bayes for token
+  /// inputs with one or several labels per row.
   std::function<std::vector<Rule>(const Dataset& train, const Dataset& test)> rules = {};
 };
 

@@ -31,7 +31,7 @@ using Field = std::variant<std::string, std::vector<std::string>, FieldNumbers>;
 /// The largest size of a text field in bytes.
 inline constexpr std::size_t kMostText = std::size_t(1) << 20;
 
-/// Rows of a file, all or a block, with the requested columns.
+/// All rows of a file or one block of them, with the requested columns.
 struct Table {
   std::string file;                           ///< path of the file
   std::vector<std::string> columns = {};      ///< requested columns, in the requested order
@@ -39,7 +39,7 @@ struct Table {
   /// Line on which each row begins; empty for formats without lines.
   std::vector<std::size_t> lines = {};
   std::uint64_t fingerprint = 0;  ///< hash of the file; 0 for a block
-  std::size_t first = 0;          ///< rows of the file before this block
+  std::size_t first = 0;          ///< number of rows before this block
 
   /// Locates a field for messages: `train.csv: row 2 (line 3), column "text"`. Rows count from 1,
   /// without the header.

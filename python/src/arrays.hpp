@@ -51,12 +51,11 @@ Ids to_ids(nanobind::handle array);
 /// Booleans or integers as a mask: 1 where they are not 0. Throws TypeError for other types.
 Mask to_mask(nanobind::handle array);
 
-/// An array that shares the tensor's memory. It is read-only, since ops may need the values that it
-/// shows.
+/// An array that shares the tensor's memory. It is read-only, since ops may need its values.
 template <class T>
 nanobind::object to_numpy(std::shared_ptr<const Tensor<T>> tensor);
 
-/// Locks out other threads while this one writes nodes and gradients, because graphs of several
+/// Locks out other threads while this thread writes nodes and gradients, because graphs of several
 /// threads may share them.
 struct GraphLock {
   static inline std::recursive_mutex mutex;
@@ -67,7 +66,7 @@ struct GraphLock {
 /// The class xgrad.Variable.
 struct Var {
   std::variant<Variable<float>, Variable<double>> any;  ///< its dtype is the scalar type
-  /// Whether a layer or an optimizer uses it, too. Then an assignment must write into its memory.
+  /// Whether a layer or optimizer uses the Variable, too. Then assignments write into its memory.
   bool shared = false;
 
   /// Calls f with the Variable.
@@ -103,7 +102,7 @@ using Operand = Object<Kind::operand>;                    ///< a Variable or an 
 using OptionalOperand = Object<Kind::optional_operand>;   ///< the same, or None
 using IdsOperand = Object<Kind::ids>;                     ///< an array of integers
 using MaskOperand = Object<Kind::mask>;                   ///< an array of booleans or integers
-using OptionalMaskOperand = Object<Kind::optional_mask>;  ///< the same, or None, which keeps all
+using OptionalMaskOperand = Object<Kind::optional_mask>;  ///< the same, or None: masks nothing
 
 /// The Variables of several operands.
 template <class T>
@@ -112,7 +111,7 @@ std::vector<Variable<T>> to_variables(const std::vector<Operand>& operands) {
   for (const Operand& operand : operands) made.push_back(to_variable<T>(operand.object));
   return made;
 }
-/// A mask to share; null for None.
+/// A mask as a shared pointer; null for None.
 inline std::shared_ptr<const Mask> to_shared_mask(nanobind::handle mask) {
   return mask.is_none() ? nullptr : std::make_shared<const Mask>(to_mask(mask));
 }
@@ -128,7 +127,7 @@ template <Kind kind>
 std::optional<bool> is_float(const Object<kind>& operand) {
   return is_float(operand.object);
 }
-/// The same for a list of operands: the first one that has a scalar type decides.
+/// is_float() of the first operand of a list that has a scalar type; nothing if no operand has one.
 inline std::optional<bool> is_float(const std::vector<Operand>& operands) {
   for (const Operand& operand : operands) {
     if (const auto found = is_float(operand)) return found;
@@ -162,8 +161,8 @@ auto call(const Make& make, const Operands&... operands) {
                                 : compute(make.template operator()<double>());
 }
 
-/// The new shape of x: a size -1 is replaced by the size that fits the number of elements. Throws
-/// ShapeError if none fits.
+/// The shape that reshape() gives x: -1 in `sizes` becomes the size that fits the number of
+/// elements. Throws ShapeError if no size fits.
 template <class T>
 Shape shape_for(const Variable<T>& x, const std::vector<std::ptrdiff_t>& sizes) {
   Shape shape(sizes.begin(), sizes.end());
@@ -186,8 +185,8 @@ Shape shape_for(const Variable<T>& x, const std::vector<std::ptrdiff_t>& sizes) 
   return shape;
 }
 
-/// The reduction y of x along an axis, or of all elements; with `keepdims`, a reduced axis stays
-/// with the size 1.
+/// Returns y, the reduction of x along an axis or, without an axis, of all elements. With
+/// `keepdims`, adds each reduced axis again, with the size 1.
 template <class T>
 Variable<T> reduced(const Variable<T>& x, std::optional<std::ptrdiff_t> axis, bool keepdims,
                     const Variable<T>& y) {

@@ -29,14 +29,14 @@ struct Module {
   nanobind::dict given = {};  ///< the arguments of its constructor, to make a copy
 };
 
-/// The seed for a new layer's parameters, and its place, a number that no other layer has. The
-/// place makes initial values and dropout differ between layers. manual_seed() restarts both.
+/// The seed for a new layer's parameters, and the layer's place: how many layers were made before
+/// it since manual_seed(). The place makes initial values and dropout differ between layers.
 std::pair<std::uint64_t, std::uint64_t> next_place();
 
 /// Whether a dtype name means float32. Throws TypeError for names other than float32 and float64.
 bool is_float32(const std::string& dtype);
 
-/// A context for training with the dropout of this stream, or for evaluation.
+/// A context for training, with dropout from `rng`; without `rng`, a context for evaluation.
 inline Context context_of(const std::optional<Rng>& rng) {
   return {.training = rng.has_value(), .rng = rng};
 }
@@ -115,11 +115,11 @@ class AnyOptimizer {
   AnyOptimizer(const AnyOptimizer&) = delete;
 
   /// Updates the leaves by their gradients. With `clip`, clips the norm of the gradients first, and
-  /// returns the norm before that.
+  /// returns the norm before clipping.
   std::optional<double> step(std::optional<double> clip);
   /// Clears the gradients.
   void zero_grad();
-  /// {name: copy of an array}, with lr and the number of steps.
+  /// Returns {name: copy of a state array}, with lr and the number of steps.
   nanobind::dict state_dict() const;
   /// Restores a state_dict().
   void load_state_dict(const nanobind::dict& state);

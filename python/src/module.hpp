@@ -1,5 +1,5 @@
 // The parts of the module xgrad._core, and Unlocked, which lets other Python threads run while this
-// one computes.
+// thread computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,7 +12,7 @@ struct Var;  // arrays.hpp
 ///
 /// When the interpreter ends, it kills threads that ask for the GIL, and killing a thread inside
 /// C++ crashes the process. So leave() waits until all other threads have left their Unlocked. A
-/// thread that enters one later waits until the process ends.
+/// thread that makes an Unlocked later waits until the process ends.
 class Unlocked {
  public:
   Unlocked();

@@ -38,7 +38,7 @@ class NpyFile {
 
   /// The sizes of the axes.
   const std::vector<std::size_t>& extents() const { return layout_.extents; }
-  /// Whether it holds texts.
+  /// Whether the file holds texts.
   bool is_text() const { return layout_.type == nullptr; }
   /// The file.
   const InputFile& file() const { return file_; }

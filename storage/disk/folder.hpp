@@ -11,7 +11,7 @@ namespace xgrad {
 
 class InputFile;
 
-/// A directory held open: still the same directory after it is renamed, or when another one takes
+/// A directory held open: still the same directory after a rename, or when another directory takes
 /// its path. Opens regular files only: it does not follow symbolic links, and refuses FIFOs and
 /// devices without opening them.
 class Folder {
@@ -20,7 +20,7 @@ class Folder {
   /// folder accept a path. Throws IoError.
   Folder(std::string path);
   Folder(const char* path) : Folder(std::string(path)) {}  ///< opens the directory at `path`
-  /// Opens the directory `name` of another folder. Throws IoError, also when it is a symbolic link.
+  /// Opens the directory `name` of another folder. Throws IoError, also for a symbolic link.
   Folder(const Folder& above, const std::string& name);
 
   /// The path used to open it.

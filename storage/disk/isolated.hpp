@@ -50,11 +50,12 @@ struct NamedWork {
 using DoNamedWork = std::string(const NamedWork& named);
 
 /// run_isolated() for named work. If set_isolating_program() has set a program, the program does
-/// the work, and other threads may be working meanwhile. Without a program, this process forks and
-/// no other thread may be working: the child could wait forever for a lock that such a thread held.
+/// the work, and other threads may be working meanwhile. Without a program, this process forks.
+/// Then no other thread may be working: the child could wait forever for a lock that another thread
+/// held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
-/// Sets the program that does named work, the path of the `xgrad` command. Empty: this process
+/// Sets the program that does named work: the path of the `xgrad` command. Empty: this process
 /// forks.
 void set_isolating_program(const std::string& path);
 

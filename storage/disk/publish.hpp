@@ -22,21 +22,21 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path);
 /// publish() for the file at `path`. Also removes temporary files of other processes that were
 /// killed while they wrote this file.
 void publish_file(const std::string& path, std::string_view bytes);
-/// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
-/// (even a dangling symbolic link), or if its folder does not exist or is not writable.
+/// Throws the IoError of publish_file() early, before hours of work: if something is at `path`
+/// (even a dangling symbolic link), or if the folder of `path` is missing or not writable.
 void check_new(const std::string& path);
 
 /// Throws IoError unless the file system of `path` (or of its nearest existing parent) has `bytes`
 /// free. The message gives the path, `what`, and both sizes. Does not see quotas.
 void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
-/// publish_file(), but replaces an existing regular file of that name. After a crash at any moment,
-/// or an IoError, the file is either the old or the new one, complete. Throws IoError and changes
-/// nothing if the name belongs to anything but a regular file.
+/// publish_file() in a folder, but replaces an existing regular file of that name. After a crash at
+/// any moment, or an IoError, the file is complete, with either its old or its new bytes. Throws
+/// IoError and changes nothing if `name` is anything but a regular file.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
 /// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.
-/// Requires: no process publishes here, for example because this one holds the lock of the run.
+/// Requires: no process publishes here, for example because this process holds the lock of the run.
 std::vector<std::string> sweep_temporaries(const Folder& folder);
 
 }  // namespace xgrad

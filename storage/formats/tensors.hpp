@@ -83,7 +83,7 @@ struct Array {
 };
 
 /// Converts an array to a named tensor: float if `single`, else double. Throws FormatError unless
-/// it holds floats, all finite.
+/// the array holds floats, all finite.
 NamedTensor to_tensor(const std::string& name, const Array& array);
 
 /// Serializes an array, so that an isolated process can return it.

@@ -34,7 +34,7 @@ struct Hdf5Dataset {
   std::size_t chunk = 1;                  ///< rows of a chunk, which libhdf5 reads as a whole
 };
 
-/// An HDF5 file of any size, read in parts, each by parse_hdf5_dataset() in a confined process.
+/// An HDF5 file of any size. parse_hdf5_dataset() reads it in parts, in confined processes.
 class Hdf5File {
  public:
   /// Opens a file. Throws FormatError as hdf5_size() does, and IoError.
@@ -46,7 +46,8 @@ class Hdf5File {
   std::size_t size() const { return mapping_.bytes().size(); }
   /// Describes a dataset. Throws FormatError that names it.
   Hdf5Dataset describe(const std::string& dataset) const;
-  /// Reads rows of a dataset. Throws FormatError that names it. Requires: it has the rows.
+  /// Reads rows of a dataset; `described` is the result of describe(). Throws FormatError that
+  /// names the dataset. Requires: the rows exist.
   Array rows(const std::string& dataset, const Hdf5Dataset& described, const Range& rows) const;
 
  private:

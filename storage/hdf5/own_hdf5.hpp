@@ -63,8 +63,7 @@ struct OwnHdf5Dataset {
   /// The data, as many bytes as type and shape need; a text includes its closing zero byte.
   std::string_view bytes;
 
-  /// Each conversion throws CheckpointError that names the dataset when its type or shape does not
-  /// fit.
+  /// Each conversion throws CheckpointError with the dataset's name if type or shape do not fit.
   AnyTensor tensor() const;
   std::uint64_t number() const;
   StateValue value() const;

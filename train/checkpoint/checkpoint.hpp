@@ -26,7 +26,7 @@ struct Checkpoint {
   /// "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> parameters = {};
   std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ...
+  std::vector<NamedTensor> batches = {};    ///< micro-batches of a failed step: "0.ids", ...
   /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
   std::string config = {};  ///< resolved TOML, without execution keys such as train.threads
@@ -34,8 +34,8 @@ struct Checkpoint {
 
 /// Name of the state entry that holds what the task learned from its data, such as a vocabulary.
 inline constexpr const char* kLearned = "task";
-/// Name of a state entry. A checkpoint has it if the run was stopped before the validation of the
-/// checkpoint's step ended. The resumed run first validates this step.
+/// Name of a state entry. A checkpoint has this entry if the run was stopped before the validation
+/// of the checkpoint's step ended. The resumed run first validates this step.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
 /// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
@@ -71,8 +71,8 @@ struct DigestedFile {
 DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
 /// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
-/// An upper bound of the size of such an image in bytes. `tensors` is the number of tensors,
-/// `bytes` their total size, and `text` the size of all text in state and config, in bytes.
+/// An upper bound of the size in bytes of an image of to_hdf5(). `tensors` is the number of
+/// tensors, `bytes` their size, and `text` the size of all text in state and config.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
 /// Reads an image. Throws CheckpointError, with `origin` in the message, if the seal, the structure
 /// or a value is not as to_hdf5() writes it, or if the file is of another kind. Throws
@@ -119,9 +119,9 @@ inline constexpr const char* kListedCertificate = "../gradcheck.json";
 /// Returns the manifest line of a file with these bytes.
 std::string manifest_line(const std::string& name, std::string_view bytes);
 /// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
-/// publishing the file. If the process is killed between the two, the manifest lists a file that
-/// does not exist, which is harmless. In the reverse order, the file could exist without a line in
-/// the manifest, and damage to it could not be found. Throws IoError.
+/// publishing the file. If the process is killed before it publishes the file, the manifest lists a
+/// file that does not exist, which is harmless. In the reverse order, the file could lack a line in
+/// the manifest, and damage to the file could not be found. Throws IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
 /// Parses a line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
@@ -133,7 +133,7 @@ std::map<std::string, std::string> read_manifest(const Folder& directory);
 struct UnsavedError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
-/// The part of its message that follows the path.
+/// The part of UnsavedError's message that follows the path.
 inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 
 /// Reads a file as read_checkpoint() does. If its name is a checkpoint_name(), also checks that it
@@ -178,8 +178,8 @@ std::optional<SavedCheckpoint> best_checkpoint(const Folder& directory, const Tr
                                                const Checkpoint& last);
 
 /// Removes old checkpoints of a run and returns their paths. Keeps the newest `keep` checkpoints
-/// (at least 2) and the one of `best_step`. Counts and removes only files that the manifest lists.
-/// Requires: the caller holds the lock of the run's directory. Throws IoError.
+/// (at least 2) and the checkpoint of `best_step`. Counts and removes only files that the manifest
+/// lists. Requires: the caller holds the lock of the run's directory. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 /// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
@@ -203,16 +203,16 @@ struct FoundRun {
 /// matter, because the run may have moved. Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
-/// Corrects the paths in `config` after its run was moved to `directory`: if a file of the task no
+/// Corrects the paths in `config` after its run was moved to `directory`. If a file of the task no
 /// longer exists but own_data() finds it, sets the key to the file in `directory`. Leaves keys that
 /// an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// Which checkpoint of a run directory to take. last: the last that is not damaged. model: the one
-/// that best_checkpoint() returns for [train] of the run's config.toml, which may differ from
-/// [train] of the checkpoint; if it returns nothing, the same as `last`. resumed: the one to resume
-/// from, which is the last that is neither damaged nor unsaved (PassOver::unsaved).
+/// Which checkpoint of a run directory to take. last: the last that is not damaged. model: the
+/// result of best_checkpoint() for [train] of the run's config.toml, which may differ from [train]
+/// of the checkpoint; if there is no result, the same as `last`. resumed: the checkpoint to resume
+/// from: the last that is neither damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
 /// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to

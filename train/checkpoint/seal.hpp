@@ -20,11 +20,12 @@ struct NewerFormatError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
 
+/// The contents of a sealed file.
 struct Sealed {
-  std::string_view payload;
-  std::uint32_t major = kFormatMajor;
-  std::uint32_t minor = kFormatMinor;
-  std::uint64_t step = 0;
+  std::string_view payload;            ///< all bytes before the seal
+  std::uint32_t major = kFormatMajor;  ///< major version of the format
+  std::uint32_t minor = kFormatMinor;  ///< minor version of the format
+  std::uint64_t step = 0;              ///< step of the checkpoint
 };
 
 /// Returns the bytes to append to a payload with this digest.

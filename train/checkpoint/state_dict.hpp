@@ -19,8 +19,8 @@ template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 
 /// Returns a checkpoint of copies of the parameters, the optimizer's state and, if given, the
-/// averaged weights. restore() is its inverse. `whole` gathers the tensors of some optimizer states
-/// from all processes; in a process that does not save, it returns an empty list.
+/// averaged weights. restore() is its inverse. `whole` returns the tensors of optimizer states,
+/// gathered from all processes. In a process that does not save, `whole` returns an empty list.
 template <class T>
 Checkpoint capture(
     const Parameters<T>& parameters, const Optimizer<T>& optimizer,
@@ -38,8 +38,8 @@ template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters);
 
-/// Overwrites the parameters, the optimizer's state except its steps(), and, if given, the averaged
-/// weights with those of a run's checkpoint. Throws as restore_weights(), and also if the
+/// Overwrites the parameters, the optimizer's state except steps() and, if given, the averaged
+/// weights with the values in a run's checkpoint. Throws as restore_weights(), and also if the
 /// checkpoint has another scalar type than T.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,

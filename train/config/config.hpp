@@ -23,7 +23,7 @@ struct ModelConfig {
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
-  double stochastic_depth = 0;          ///< skip rate of sublayers in layer l of L: l / L of this
+  double stochastic_depth = 0;          ///< skip rate of the last layer; layer l of L: l / L of it
   std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
   std::string normalization = "layer";  ///< kind of norm, a Normalization by name
   bool final_norm = true;               ///< adds a norm after the last block
@@ -97,7 +97,7 @@ struct TrainConfig {
   double dropout_start = 1.0;          ///< factor of all dropout rates in the first step
   double dropout_end = 1.0;            ///< factor of all dropout rates in the last step
   std::size_t curriculum_start = 0;    ///< longest training example at first; 0: no limit
-  std::uint64_t curriculum_steps = 0;  ///< steps over which that limit grows to the longest
+  std::uint64_t curriculum_steps = 0;  ///< steps over which the limit grows to the longest example
   std::uint64_t seed = 1;         ///< seed of data, initial weights, order of examples and dropout
   double ema = 0.0;               ///< decay of the moving average of the weights; 0: none
   std::uint64_t swa_start = 0;    ///< step after which averaging (SWA) begins; 0: none
@@ -174,18 +174,17 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Names of keys that built-in parts of the section have and that this part reads, too, such as
-  /// "width" for a model kind. A config that chooses this part is refused if it sets other keys of
-  /// built-in parts in the section.
+  /// Keys of built-in parts that this part reads, too, such as "width" for a model kind. A config
+  /// that chooses this part must not set other keys of built-in parts in the section.
   std::vector<std::string> keys = {};
 };
 
-/// Who wrote a config: a user, or xgrad, which stores one in each run.
+/// Who wrote a config: a user, or xgrad, which stores a config in each run.
 enum class ConfigWriter { user, xgrad };
 
 /// Reads a config file and applies overrides ("optim.lr=3e-4"). An unknown or misplaced key is an
 /// error. Throws ConfigError with one line for each problem: "file:line:column: key: what is wrong
-/// (and the nearest valid key)". Also throws it when the file cannot be read.
+/// (and the nearest valid key)". Also throws ConfigError when the file cannot be read.
 Config load_config(const std::string& path, const std::vector<std::string>& overrides,
                    ConfigWriter writer = ConfigWriter::user);
 

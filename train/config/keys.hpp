@@ -36,8 +36,8 @@ struct ConfigKey : Key<Config> {
   /// The model kinds, optimizers, schedules or hooks ("parts") that use the key; empty: all.
   std::vector<std::string> users = {};
 
-  /// Whether the chosen part uses the key. `chosen` is the value of choosing_key(), such as "adamw"
-  /// for optim.name, or several hooks.
+  /// Whether a chosen part uses the key. `chosen` is the value of choosing_key(), such as "adamw"
+  /// for optim.name, or the list in log.hooks.
   bool read_by(const std::string& chosen) const;
   std::string name() const { return section + "." + spec.name; }
 };

@@ -1,4 +1,4 @@
-// Parses TOML into assignments with their places. It knows no keys. This header is not installed.
+// Parses TOML into assignments with their places. Knows no keys. This header is not installed.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 struct Place {
   unsigned line = 1;
   unsigned column = 1;
-  std::optional<std::string> override = {};  ///< the override with the place; `line` is its index
+  std::optional<std::string> override = {};  ///< override that has the place; `line` is its number
 
   /// The order of messages: messages about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
@@ -62,13 +62,13 @@ struct Document {
   std::vector<Problem> problems = {};  ///< after a syntax error all other members are empty
 };
 
+/// Parses the text of a config. Syntax errors become Document::problems.
 Document parse_document(const std::string& text);
 
 /// Adds the assignment "section.key=value", or a problem. A bare word counts as a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
-/// Splits "section.key=[a, b]" into the key and its values, each as a TOML literal. Throws
-/// ConfigError.
+/// Splits "section.key=[a, b]" into key and values, each as a TOML literal. Throws ConfigError.
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text);
 
 }  // namespace xgrad::detail

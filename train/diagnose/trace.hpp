@@ -24,8 +24,9 @@ struct Checkpoint;
 struct OpPlace {
   std::size_t number = 0;  ///< number of the op, from 1, in the order of forward
   std::string op;          ///< name of the op
-  /// The module whose parameters the op reads. An op without parameters belongs to the module of
-  /// its latest input, so the sum of a residual connection belongs to its sublayer.
+  /// The module whose parameters the op reads. For an op without parameters: the module of its
+  /// input that was computed last. So the sum of a residual connection belongs to the module of the
+  /// sublayer.
   std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -83,12 +84,13 @@ class GradientFlow {
   double gradient_of(const Variable<T>& x) const;
 
   /// For a parameter whose gradient is missing or 0 after backward, says at which op the gradient
-  /// ends. This is the first of these ops that exists:
+  /// ends. The op is the first in this list that exists:
   ///
-  /// - the last op that received a gradient other than 0 and passed none on towards the parameter;
-  /// - the last op that affects the loss, but reads the parameter, or a value computed from it,
-  ///   without a gradient, as after detach() or under NoGrad;
-  /// - the last op that depends on the parameter; it does not affect the loss.
+  /// - the last op that received a gradient other than 0, but passed none or only zeros on to the
+  ///   parameter or to a value computed from it;
+  /// - the last op that affects the loss, but reads the parameter or such a value without a
+  ///   gradient, as after detach() or under NoGrad;
+  /// - the last op that depends on the parameter; this op does not affect the loss.
   std::string end_of(const Parameter<T>& parameter) const;
 
  private:
@@ -123,8 +125,8 @@ class GradientFlow {
 
 /// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
 /// the last call of take(). Parameters that require no gradient do not count. To be fast, observe()
-/// reads only parameters that have been dead since then, and each only up to its first element that
-/// is not 0.
+/// skips parameters that already had a gradient other than 0 since then, and reads a gradient only
+/// up to its first element that is not 0.
 template <class T>
 class DeadGradients {
  public:

@@ -14,7 +14,7 @@ namespace xgrad {
 struct Explanation {
   std::string html;                     ///< the page
   std::vector<std::uint64_t> steps;     ///< steps of the checkpoints that it shows
-  std::vector<std::uint64_t> left_out;  ///< steps of the others, among them damaged ones
+  std::vector<std::uint64_t> left_out;  ///< steps of other checkpoints, damaged ones included
 };
 
 /// Returns one HTML file that needs no network. JavaScript in the page computes the model in double

@@ -30,13 +30,14 @@ std::vector<std::string> unknown_settings(const Config& config, const KnownModel
 ///
 ///     ids (batch, length) int64 and mask (batch, length) bool, true for a token; or
 ///     vectors (batch, length, features) and mask; or image (batch, H, W, C);
-///     for model.mask = "adjacency" adjacency (batch, length, length) bool;
-///     for an encoder_decoder decoder_ids (batch, outputs) int64, begin_id and the outputs so far
+///     with model.mask = "adjacency" also adjacency (batch, length, length) bool;
+///     in an encoder_decoder also decoder_ids (batch, outputs) int64: begin_id, outputs so far
 ///     -> logits (batch, length, classes), (batch, classes) or (batch, outputs, classes)
 ///
 /// for any batch and length. Weights are initializers under their own names. The metadata holds
-/// config, xgrad_version and step; if the task has them, labels, vocabulary, value_mean and
-/// value_deviation, one entry per line; and for an encoder_decoder begin_id and end_id.
+/// config, xgrad_version and step. If the task has them, it also holds labels, vocabulary,
+/// value_mean and value_deviation, one entry per line. For an encoder_decoder, it holds begin_id
+/// and end_id.
 ///
 /// Throws ConfigError, which lists the unsupported settings of [model]; CheckpointError if weights
 /// are missing or left over; NumericError if a weight is NaN or infinite in float32.
@@ -52,8 +53,8 @@ struct LibraryModel {
 std::vector<std::string> library_names();
 
 /// Converts the weights of a model to a library's names and shapes: splits packed projections where
-/// the library has three, reshapes patch embeddings to convolution kernels, and adds zeros for
-/// biases that the library requires.
+/// the library has three tensors, reshapes patch embeddings to convolution kernels, and adds zeros
+/// for biases that the library requires.
 ///
 /// Throws ConfigError, which lists all differences between this model and the library's.
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,

@@ -73,7 +73,7 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
                                    const std::map<std::string, Tensor<double>>& values);
 
 /// The result of activation patching (Meng et al. 2022). A model gives different answers to two
-/// inputs. This says for each activation how much of the difference it restores.
+/// inputs. Patching measures how much of this difference each activation restores.
 struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
   std::string from;                ///< answer to the input `from`
@@ -90,7 +90,8 @@ struct Patching {
 
 /// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at a
 /// time and one position at a time. In attention scores, the position is that of the query. Leaves
-/// out an activation that equals the one before it, such as a residual stream with two names.
+/// out an activation that equals the activation before it, such as a residual stream with two
+/// names.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
 /// last output with different answers. For numbers, d is the output that differs most. Requires:

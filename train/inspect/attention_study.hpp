@@ -1,5 +1,5 @@
 // The attention study: what each head of a trained model attends to, and how much the model loses
-// without it.
+// without the head.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
 
-/// The names of `rows` positions: the example's tokens, after [class] if there is one row more;
-/// empty if the example has no tokens.
+/// The names of `rows` positions: the example's tokens. If there is one row more than tokens, the
+/// first name is [class]. Empty if the example has no tokens.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows);
 
@@ -41,7 +41,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> map_names(const At
 struct LayerStudy {
   std::string path;              ///< "encoder.layers.0.self_attn"
   AttentionMetrics metrics;      ///< metrics of its maps
-  std::vector<Metrics> without;  ///< metrics of the model without this head, one per head
+  std::vector<Metrics> without;  ///< metrics of the model without a head, one per head
 };
 
 /// The study of all attention modules of a model.
@@ -89,9 +89,10 @@ std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
-/// An HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
-/// asymmetry (H), redundancy (H, H), loss_without (H) and, for tasks with accuracy,
-/// accuracy_without (H). The root holds the inputs and, of a decoder, the outputs that it read.
+/// An HDF5 file with one group per attention module. A group holds maps (B, H, N, M); entropy,
+/// distance, asymmetry, loss_without and accuracy_without (for numbers r2_without), each (H); and
+/// redundancy (H, H). The root holds the number of examples, the inputs and, of a decoder, the
+/// outputs that it read.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
                     const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs);
@@ -100,7 +101,7 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
 inline constexpr std::size_t kMostMapped = 128;
 
 /// Number of tokens in the attention maps of an example: its ids, vectors, or image patches with
-/// side `patch`; or its outputs to generate, if there are more. Does not count a class token.
+/// side `patch`; or its targets, if these are more. Does not count a class token.
 std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch);
 
 /// Draws the map of one head for the first sample: one row of pixels per query, one column per key.

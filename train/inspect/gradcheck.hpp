@@ -22,9 +22,9 @@ struct ModelCheck {
   GradcheckOptions options;          ///< tolerances, steps and numbers of probes
 };
 
-/// Checks d(loss)/d(parameter) for every parameter tensor of the config's model, with the weights
-/// that train.seed and model.init_from give, on two examples of its task: the first, and the next
-/// that differs in length, so that one of them is padded. Dropout stays on, with the same masks in
+/// Checks d(loss)/d(parameter) for every parameter tensor of the config's model. The weights come
+/// from train.seed and model.init_from. The batch is two examples of the task: the first, and the
+/// next of another length, so that one example is padded. Dropout stays on, with the same masks in
 /// every evaluation.
 ///
 /// Probes each tensor at 32 random entries (at all entries if it has fewer), and along a random
@@ -40,8 +40,8 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
   std::string config;  ///< SHA-256 of the config without execution keys such as train.threads
-  /// The same, but also without [optim], [schedule], [expect] and the [train] keys for the length
-  /// of training, validations and saves. Paths are those of own_data(), so that the run may move.
+  /// SHA-256 of this config, also without [optim], [schedule], [expect] and the [train] keys for
+  /// the length of training, validations and saves. Uses the paths of own_data(): the run may move.
   std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
@@ -61,9 +61,9 @@ std::optional<Certificate> read_certificate(const Folder& run);
 /// One sentence: whether the check passed, how many tensors, the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each at its worst place, and returns their number. `config` is
-/// that of the run in the directory `run`. Throws CheckpointError if the certificate is of another
-/// config or says that the check failed, or if a derivative differs from the certificate's;
+/// Checks up to 8 tensors again, each at its worst place, and returns their number. `config` is the
+/// config of the run in the directory `run`. Throws CheckpointError if the certificate is of
+/// another config or says that the check failed, or if a derivative differs from the certificate's;
 /// ConfigError, DataError, IoError.
 std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run);
 

@@ -11,12 +11,12 @@
 
 namespace xgrad {
 
-/// The score on examples of one length, or on those from `shortest` to `length` tokens.
+/// The score on examples of one length, or on examples of `shortest` to `length` tokens.
 struct LengthScore {
   std::size_t shortest = 0;  ///< fewest tokens
   std::size_t length = 0;    ///< most tokens
   std::size_t examples = 0;  ///< number of examples
-  Metrics metrics = {};      ///< metrics over them
+  Metrics metrics = {};      ///< metrics over these examples
   std::string why_not = {};  ///< why there is no score; otherwise empty
 
   std::string length_text() const;  ///< "8", or "5-8"

@@ -19,7 +19,7 @@ struct ModuleSummary {
   std::uint64_t flops = 0;     ///< floating-point operations in forward of one micro-batch
   /// Ops of this module alone, in the order in which they first ran.
   std::vector<std::string> ops = {};
-  Shape output = {};  ///< output of the last op in this module or below
+  Shape output = {};  ///< output of the last op in this module or a submodule
 };
 
 /// The shapes inside one attention: B examples, H heads, N queries of width d, M keys, and values
@@ -34,11 +34,11 @@ struct AttentionSummary {
 };
 
 /// The summary of a model. FLOPs are counted during the step, for matrix products only: 2 m n k for
-/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter, other ops
-/// to the module of the op before.
+/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter. Other ops
+/// belong to the module of the op before.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
-  std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step
+  std::size_t examples = 0;                  ///< examples in the first micro-batch of the step
   std::vector<ModuleSummary> modules;        ///< each module before its submodules; the root first
   std::vector<AttentionSummary> attentions;  ///< in the order in which they run
   /// Names and shapes of the activations that can be captured and replaced, in order of

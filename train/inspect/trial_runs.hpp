@@ -1,5 +1,5 @@
-// Trial runs of a config: on one batch, as a check of the model; over learning rates; and profiled,
-// to show how the time of a step divides among ops.
+// Trial runs of a config: overfit_batch() checks the model on one batch, try_rates() tries learning
+// rates, and profile() shows how the time of a step divides among ops.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct Overfit {
 };
 
 /// Trains on the first batch only, without dropout, label smoothing and weight decay, until the
-/// batch is memorised or the loss has stopped falling: noise in the targets is learned slowly, so
-/// no fixed number of steps is enough for every model. Calls `watch` after each step.
+/// batch is memorised or the loss has stopped falling. No fixed number of steps is enough for every
+/// model, because noise in the targets is learned slowly. Calls `watch` after each step.
 Overfit overfit_batch(Config config, const std::function<void(const StepReport&)>& watch);
 
 /// A learning rate and the smoothed training loss at it.
@@ -32,11 +32,12 @@ struct TriedRate {
 };
 
 /// The learning rate range test (Smith 2017): trains `steps` steps at learning rates that grow from
-/// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if these are too few.
+/// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if the loss diverges
+/// after too few steps.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate at which the loss falls fastest, measured over a tenth of the curve on each
-/// side.
+/// The learning rate at which the loss falls fastest, from a tenth of the curve before this point
+/// to a tenth after it.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters

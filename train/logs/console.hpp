@@ -10,8 +10,8 @@
 
 namespace xgrad {
 
-/// Shows lines, a row per evaluation and, on a terminal, a progress line. Elsewhere it writes no
-/// control characters. Has no colours.
+/// Shows lines, a row per evaluation and, on a terminal, a progress line. Without a terminal,
+/// writes no control characters. Uses no colours.
 class Console {
  public:
   /// `unit` is the unit of rates: "tokens" or "images".
@@ -30,7 +30,7 @@ class Console {
   void progress(const Progress& progress);
   /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws "WHAT: 3 of 8 UNIT", where done = 3 * `of` and total = 8 * `of`; clears the line at the
+  /// Draws "WHAT: 3 of 8 UNIT" for done = 3 * `of` and total = 8 * `of`; clears the line at the
   /// end.
   void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
                 std::uint64_t of = 1);
@@ -39,7 +39,7 @@ class Console {
     std::size_t done = 0;             ///< runs that ended
     std::size_t total = 0;            ///< runs to train
     std::size_t running = 0;          ///< runs that train now
-    std::optional<double> best = {};  ///< lowest validation loss of a run that ended
+    std::optional<double> best = {};  ///< lowest validation loss of the runs that ended
     std::optional<double> left = {};  ///< estimate of the remaining seconds
   };
   /// Draws how many runs are done, like progress().

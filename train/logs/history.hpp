@@ -18,19 +18,18 @@ struct RunHistory {
   /// Finished: it has scored the test split.
   enum class State { finished, failed, unfinished };
 
-  std::string path;
+  std::string path;  ///< directory of the run
   std::string name;  ///< from read_runs(): last part of the path, with parents if others share it
-  std::string config_text;
+  std::string config_text;  ///< text of its config.toml
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
   State state = State::unfinished;
-  std::string failure;  ///< error message of a failed run
-  std::uint64_t last_step = 0;
-  std::uint64_t scored_step = 0;  ///< of the test, else of the last validation; 0 before any
+  std::string failure;            ///< error message of a failed run
+  std::uint64_t last_step = 0;    ///< largest step in `rows`
+  std::uint64_t scored_step = 0;  ///< step of the test, else of the last validation; 0: none yet
   double seconds = 0, rate = 0;   ///< from the last row of timing.jsonl; 0 if there is none
 
-  /// The last row of a split, or nullptr. For validation: the row of the step scored on the test
-  /// split.
+  /// The last row of a split, or nullptr. For validation: the row of the step with the test score.
   const MetricsRow* last(const std::string& split) const;
 };
 
@@ -40,8 +39,8 @@ const char* to_string(RunHistory::State state);
 /// The last line in the log.txt of a failed run.
 std::string failure_line(const std::string& message);
 
-/// A sentence if the last validation is worse than the best by more than the standard error of the
-/// last; else "".
+/// A sentence if the last validation is worse than the best validation by more than the standard
+/// error of the last validation; else "".
 std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
                       std::uint64_t best_step);
 

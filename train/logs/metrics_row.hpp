@@ -49,9 +49,9 @@ struct RowsUntil {
 };
 
 /// Finds the rows of a run up to `step` in a log, which must exist. If the step is not `validated`,
-/// leaves out the row of its validation. A row whose step is out of order counts as bad. Two lines
-/// count as later than `step`: the row of the test split, which every resumed run writes again, and
-/// an incomplete last line. Throws IoError, as Lines does.
+/// leaves out the row of the step's validation. A row whose step is out of order counts as bad. Two
+/// lines count as later than `step`: the row of the test split, which every resumed run writes
+/// again, and an incomplete last line. Throws IoError, as Lines does.
 RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
                      bool validated = true);
 

@@ -38,8 +38,8 @@ struct StepReport {
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
   Metrics metrics = {};        ///< metrics of the step's batch; filled on every log.every-th step
   std::string failure = {};    ///< why nothing was updated; empty after an update
-  /// The op at which gradients end, if they do not reach every parameter. Such a failure ends the
-  /// run. Empty for other failures.
+  /// If no gradient reaches some parameter: the op at which the gradient ends. Such a failure ends
+  /// the run. Empty for other failures.
   std::string where = {};
 };
 
@@ -51,12 +51,12 @@ class TrainerHooks {
   virtual void on_step(const StepReport&) {}
   /// Called after the validation split was evaluated at `step`.
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
-  /// Called to save a checkpoint; of several ranks, only on rank 0.
+  /// Called to save a checkpoint; with several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
   /// Called after a failed step if the run continues from `step` ([train] on_spike).
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step ends the run; see failed_step(). Returns text to append to the
-  /// error message.
+  /// Called when a failed step ends the run; see failed_step(). Returns text to add to the error
+  /// message.
   virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
   /// Returns whether to save and end the run now. If one rank stops or saves, all ranks do.
   virtual bool stop() { return false; }
@@ -100,15 +100,15 @@ struct Progress {
 };
 
 /// Trains the model of a config. T is float or double. Each step depends only on the config, the
-/// data and what capture() saves, so a resumed run ends with the same bits as an uninterrupted one,
+/// data and what capture() saves. So a resumed run ends with the same bits as an uninterrupted run,
 /// on any number of threads.
 template <class T>
 class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
-  /// checkpoint. `task` is the config's task if it is already made. Without it, reads the data of
-  /// all splits. All data are read here, before the first step starts threads, because reading an
-  /// untrusted HDF5 file may fork, which is safe only without other threads. Throws ConfigError,
+  /// checkpoint. `task` is the config's task if it is already made. Without `task`, reads the data
+  /// of all splits. All data are read here, before the first step starts threads, because reading
+  /// an untrusted HDF5 file may fork, which is safe only without other threads. Throws ConfigError,
   /// DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each rank has a trainer with the same arguments, and all ranks call the
@@ -132,15 +132,14 @@ class Trainer {
   /// early, the run stops; the resumed run validates that step first.
   ///
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
-  /// norm is a spike, and [train] on_spike does not handle it. The parameters then have their
-  /// values from before the step. If the loss or the gradient norm is NaN or infinite, the run
-  /// repeats the step to find the first op with such an output or gradient, and the message names
+  /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
+  /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
+  /// run repeats the step to find the first op with such an output or gradient. The message names
   /// this op. Also throws NumericError if a validation loss is not finite and on_spike is not
   /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
-  /// Does one step, at learning rate `lr` if given, else at the schedule's learning rate. Throws as
-  /// run().
+  /// Does one step. The learning rate is `lr` if given, else the schedule's. Throws as run().
   StepReport train_step(std::optional<double> lr = {});
   /// Makes all later steps use the batches of the next step, and returns these batches.
   const std::vector<Batch>& hold_batch() {
@@ -158,8 +157,8 @@ class Trainer {
   /// Gathers the gradients of the last step from all ranks. Before, each rank has only its slice,
   /// as in ZeRO.
   void gather_gradients() const { shards_.gather_gradients(); }
-  /// Evaluates a split, with the weights of `checkpoint` if rank 0 gives one; returns nothing if
-  /// hooks.break_off() ended it early.
+  /// Evaluates a split, with the weights of `checkpoint` if rank 0 passes a checkpoint. Returns
+  /// nothing if hooks.break_off() ended the evaluation early.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks,
                                   const Checkpoint* checkpoint = nullptr) const;
 
@@ -169,7 +168,7 @@ class Trainer {
   std::uint64_t best_step() const { return progress_.best_step; }
   /// Number of steps of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
-  /// Whether the run is at its last step, or out of patience, with no validation left to do.
+  /// Whether the run is at its last step or out of patience, and no validation is due.
   bool finished() const {
     return !owes_validation() && (step() >= total_steps_ || out_of_patience());
   }

@@ -18,7 +18,7 @@
 
 namespace xgrad {
 
-/// Calls f with an integer as a double, so that f can write it or read it.
+/// Calls f with an integer as a double, so that f can save or restore the integer.
 template <class F, class Whole>
 void visit_whole(const F& f, Whole& whole) {
   double number = double(whole);
@@ -75,7 +75,7 @@ class RatioMean {
   double count() const { return n_; }  ///< number of targets so far
 
   void add(const RatioMean& other);  ///< adds the samples of another mean of the same kind
-  /// Calls f(number) for each of its numbers, to write or to read them.
+  /// Calls f(number) for each of its numbers, to save or restore the number.
   template <class F>
   void visit(const F& f) {
     for (double* number : {&samples_, &x_, &n_, &xx_, &xn_, &nn_}) f(*number);
@@ -89,8 +89,8 @@ class RatioMean {
 /// components. Components thus count in proportion to their variance. NaN if no target varies.
 ///
 /// The delta method gives the standard error of this ratio. It treats the means in the denominator
-/// as exact: the sum is smallest at the means, so small errors of them change it only to second
-/// order.
+/// as exact: the denominator is smallest at the means, so small errors of the means change it only
+/// to second order.
 class RSquared {
  public:
   /// Starts the next sample. `components` is K, equal for all samples.
@@ -100,7 +100,7 @@ class RSquared {
 
   /// Adds the samples of another R^2 with the same number of components.
   void add(const RSquared& other);
-  /// Calls f(number) for each of its numbers, to write or to read them.
+  /// Calls f(number) for each of its numbers, to save or restore the number.
   template <class F>
   void visit(const F& f) {
     visit_list(f, shift_, f);
@@ -146,7 +146,7 @@ struct Metrics {
 
   /// Adds the samples of other metrics, for example of another part of the same split or batch.
   void add(const Metrics& other);
-  /// Calls f(number) for each number, to write or to read it.
+  /// Calls f(number) for each number, to save or restore the number.
   template <class F>
   void visit(const F& f) {
     visit_whole(f, target);
@@ -157,9 +157,9 @@ struct Metrics {
 
   /// Returns the metrics that fit the kind of target, loss first and the most important second.
   /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); for language models also
-  /// bits_per_character or bits_per_word = loss / ln 2; yes or no: the first three; numbers: loss,
-  /// r2, mae and rmse. The delta method gives the standard errors of functions of means, such as
-  /// perplexity.
+  /// bits_per_character or bits_per_word = loss / ln 2; yes or no: loss, accuracy and exact_match;
+  /// numbers: loss, r2, mae and rmse. The delta method gives the standard errors of functions of
+  /// means, such as perplexity.
   std::vector<Figure> figures() const;
 };
 
@@ -170,8 +170,8 @@ struct Metrics {
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
-/// each 0 if its denominator is 0, as with scikit-learn's zero_division=0. They are ratios of sums
-/// over samples, so RatioMean gives their standard errors.
+/// Each is 0 if its denominator is 0, as with scikit-learn's zero_division=0. All three are ratios
+/// of sums over samples, so RatioMean gives their standard errors.
 class ClassReport {
  public:
   /// Starts an empty report for this number of classes.
@@ -183,9 +183,9 @@ class ClassReport {
   /// Adds outputs with the targets of their batch: classes, or yes or no for each output.
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch);
-  /// Adds the samples of another report, such as one of another part of the same split.
+  /// Adds the samples of another report, such as the report of another part of the same split.
   void add(const ClassReport& other);
-  /// Calls f(number) for each number, to write or to read it.
+  /// Calls f(number) for each number, to save or restore the number.
   template <class F>
   void visit(const F& f) {
     visit_list(f, classes_, [&f](Class& of) {
@@ -231,7 +231,7 @@ class ClassReport {
   std::vector<Sample> samples_ = {};
 };
 
-/// Some examples of a data set, which must outlive it.
+/// Some examples of a data set. The data set must outlive the subset.
 class Subset final : public Dataset {
  public:
   /// The examples with these indices.

@@ -18,16 +18,15 @@ enum class Loss { cross_entropy, binary_cross_entropy, mse, mae, huber };
 
 /// A loss with its settings.
 struct Objective {
-  Loss loss = Loss::cross_entropy;  ///< kind of loss
-  double label_smoothing = 0;       ///< for cross_entropy
-  double huber_delta = 1;           ///< for huber: error at which it turns from quadratic to linear
-  double head_diversity = 0;        ///< weight of the penalty in training_loss()
+  Loss loss = Loss::cross_entropy;         ///< kind of loss
+  double label_smoothing = 0;              ///< for cross_entropy
+  double huber_delta = 1;                  ///< for huber: error at which the loss turns linear
+  double head_diversity = 0;               ///< weight of the penalty in training_loss()
   NextToken next = NextToken::none;        ///< TaskShape::next
   std::vector<double> class_weights = {};  ///< for cross_entropy; empty: all 1
 };
 
-/// The objective of [train] for the targets of a task. Throws ConfigError if the loss does not fit
-/// them.
+/// The objective of [train] for a task. Throws ConfigError if the loss does not fit the targets.
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
 /// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
@@ -39,13 +38,13 @@ Objective training_objective(const TrainConfig& config, const TaskShape& shape,
 
 /// The mean loss of a model's outputs over the targets of a batch, with the class weights. Leaves
 /// out class ids equal to kIgnore, and numbers that are not Batch::valid. If the batch is only a
-/// part of a larger one, pass the weight_of_targets() of the whole as `normalizer`, the divisor.
+/// part of a larger one, pass weight_of_targets() of the larger batch as the divisor, `normalizer`.
 template <class T>
 Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, const Batch& batch,
                       std::optional<double> normalizer = std::nullopt);
 
 /// Sum of the weights of the targets that count: class ids other than kIgnore, or valid numbers.
-/// Without class weights, their number.
+/// Without class weights: the number of these targets.
 double weight_of_targets(const Objective& objective, const Batch& batch);
 
 /// Total size of the micro-batches of a step.

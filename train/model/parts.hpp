@@ -66,8 +66,8 @@ std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
 
 /// Adds a kind of model: Model<T> is a SequenceModel<T> whose constructor takes (const Scope<T>&
 /// root, const ModelConfig&, const TaskShape&, const Options& own), for T = float, double and long
-/// double. `inputs` lists the kinds of input that it can read: a config with a task of another kind
-/// is refused. Throws ConfigError when the name or a key is taken.
+/// double. `inputs` lists the kinds of input that the model can read: a config with a task of
+/// another kind is refused. Throws ConfigError when the name or a key is taken.
 template <template <class> class Model>
 void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {InputKind::tokens}) {
   detail::add_model(part, {detail::make<Model<float>>, detail::make<Model<double>>,

@@ -34,11 +34,11 @@ inline std::vector<std::string> in_precision(const std::string& precision) {
 /// A trained model with its task: the model of a run, or the ensemble of several runs.
 template <class T>
 struct LoadedModel : TrainedModel<T> {
-  /// Loads the model of a run, with weights converted to T. Throws CheckpointError if they do not
-  /// fit.
+  /// Loads the model of a run, with weights converted to T. Throws CheckpointError if the weights
+  /// do not fit.
   explicit LoadedModel(const FoundRun& source)
       : LoadedModel({&source, 1}, make_task(source.config, &source.checkpoint)) {}
-  /// Loads the models of runs; `made` is the task of the first. Also throws ConfigError if the
+  /// Loads the models of runs; `made` is the task of the first run. Also throws ConfigError if the
   /// models cannot form an ensemble (check_ensemble()). Requires: at least one run.
   LoadedModel(std::span<const FoundRun> sources, std::unique_ptr<Task> made)
       : TrainedModel<T>(sources, made->shape()), task(std::move(made)) {}
@@ -46,12 +46,12 @@ struct LoadedModel : TrainedModel<T> {
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
 
-/// Sets the targets of the examples, because a decoder needs them when its attention or activations
-/// are studied: it reads the targets (teacher forcing). `outputs` has a line for each example:
-/// class names (or numbers) without the end class. If it is empty, the model's greedy outputs
-/// become the targets. If the model generates no outputs, `outputs` must be empty, and nothing
-/// happens. Throws ConfigError if such a model gets outputs. Throws DataError if the number of
-/// lines is wrong or a line cannot be parsed.
+/// Sets the targets of the examples. A decoder reads them (teacher forcing) when its attention or
+/// activations are studied. `outputs` has a line for each example: class names (or numbers) without
+/// the end class. If `outputs` is empty, the model's greedy outputs become the targets. If the
+/// model generates no outputs, `outputs` must be empty, and nothing happens. Throws ConfigError if
+/// such a model gets outputs. Throws DataError if the number of lines is wrong or a line cannot be
+/// parsed.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -83,8 +83,7 @@ struct BeamOutput {
   double log_probability;           ///< as Prediction::log_probability
 };
 
-/// The prediction for one input, with an entry for each target. Positions without a target have
-/// none.
+/// The prediction for one input: an entry for each target, none for positions without a target.
 struct Prediction {
   /// For classes: their names, or their ids if they have no names. For yes-or-no targets with
   /// names: all names, also of the targets predicted as no. For yes-or-no targets without names:
@@ -111,7 +110,8 @@ class Predictor {
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
   /// Loads the checkpoints that were found, in the arithmetic of their configs. Several form an
-  /// ensemble, which averages their probabilities (make_ensemble()). Requires: at least one.
+  /// ensemble, which averages their probabilities (make_ensemble()). Requires: at least one
+  /// checkpoint.
   explicit Predictor(std::span<const FoundRun> found,
                      std::optional<BeamOptions> beam = std::nullopt);
 
@@ -129,7 +129,7 @@ class Predictor {
  private:
   std::shared_ptr<const AnyModel> model_;
   std::optional<BeamOptions> beam_;
-  bool alone_;  // predicts each example alone, as others in the batch would change its result
+  bool alone_;  // predicts each example alone: other examples in its batch would change the result
 };
 
 /// How the next token is chosen from the probabilities of a model.
@@ -149,13 +149,13 @@ class TextGenerator {
  public:
   /// Loads a checkpoint, or the model of a run directory; several form an ensemble. Reads no data.
   /// Throws IoError, CheckpointError, and ConfigError if a model is not a causal encoder that
-  /// predicts next tokens. Requires: at least one.
+  /// predicts next tokens. Requires: at least one run.
   explicit TextGenerator(const std::vector<std::string>& runs, Take take = Take::model);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
-  /// until the text ends or has `most` more tokens. Returns whether it ended. The p-th number of
-  /// the stream "generate" of Rng(seed) (random.hpp) chooses the token at position p of the text,
-  /// so a text depends on model, beginning and sampling only, not on the number of threads.
+  /// until the text ends or has `most` more tokens. Returns whether the text ended. The p-th number
+  /// of the stream "generate" of Rng(seed) (random.hpp) chooses the token at position p of the
+  /// text. So a text depends on model, beginning and sampling only, not on the number of threads.
   ///
   /// The model reads at most TaskShape::max_length tokens. When it has read that many, it starts
   /// again with the last half of them. Throws DataError if the beginning has tokens outside the

@@ -1,5 +1,5 @@
-// GradientShards: how the ranks divide a step. Each computes the gradients of some shards of the
-// batch, and updates a slice of the parameters.
+// GradientShards: how the ranks divide a step. Each rank computes the gradients of some shards of
+// the batch, and updates a slice of the parameters.
 #pragma once
 
 #include <bit>
@@ -21,16 +21,16 @@ namespace xgrad {
 
 // The tree that fixes the order in which the gradients of shards are added.
 
-/// Returns the first shard of the right child of a node, which has at least two shards. The size of
-/// the left child is the largest power of two below the size of the node.
+/// Returns the first shard of the right child of a node with at least two shards. The size of the
+/// left child is the largest power of two below the size of the node.
 ///
 ///     5 shards:  ((0 + 1) + (2 + 3)) + 4
 inline std::size_t cut_of(const Range& node) {
   return node.begin + std::bit_floor(node.size() - 1);
 }
 
-/// The largest nodes, in order, that lie inside a range and below `node`. To add up the shards of
-/// the range, other ranks need only the sums of these nodes.
+/// The largest nodes in the subtree of `node`, in order, that lie inside a range. To add up the
+/// shards of the range, other ranks need only the sums of these nodes.
 inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
   if (range.end <= node.begin || node.end <= range.begin) return {};
   if (range.begin <= node.begin && node.end <= range.end) return {node};
@@ -46,7 +46,7 @@ inline bool is_node(const Range& range, std::size_t count) {
 }
 
 /// The work of one rank in each step. The gradients of the shards are added in the order of a tree
-/// over the shard numbers, so the sum depends on the number of shards, but not on the number of
+/// over the shard numbers. So the sum depends on the number of shards, but not on the number of
 /// ranks. A shard without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient form one long row, which is divided into
@@ -56,8 +56,8 @@ inline bool is_node(const Range& range, std::size_t count) {
 template <class T>
 class GradientShards {
  public:
-  /// The shards of the gradients of `parameters`, which must be complete and outlive this object.
-  /// Throws ConfigError if there are more ranks than shards.
+  /// Divides the gradients of `parameters`, which must be complete and outlive this object. Throws
+  /// ConfigError if there are more ranks than shards.
   GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks);
   GradientShards(const GradientShards&) = delete;
   GradientShards& operator=(const GradientShards&) = delete;
@@ -117,7 +117,7 @@ class GradientShards {
   // Finds the sum that the next shard begins or continues.
   void open();
   void add_gradients(const Range& range);
-  // Whether the shards of a sum and those after it, up to the shard being taken, form a node.
+  // Whether the shards from the first shard of a sum to the shard being taken form a node.
   bool joins(const Sum& sum) const { return is_node({sum.node.begin, shard_ + 1}, count_); }
   void on_gradient(const Node<T>& leaf);
   void send();
@@ -126,9 +126,9 @@ class GradientShards {
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
   // Makes `values` the gradients of a range of the row.
   void leave(const Range& range, const T* values);
-  // The gradients that add_up() leaves, of each parameter; null where there is none.
+  // The gradient that add_up() leaves for each leaf; null for a leaf that never had a gradient.
   std::vector<T*> arrived_gradients() const;
-  // Completes tensors of the parameters that require a gradient; null where there is none.
+  // Fills one tensor per leaf with the slices of the other ranks; skips null.
   void gather(const std::vector<T*>& tensors) const;
 
   const Parameters<T>* parameters_;

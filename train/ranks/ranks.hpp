@@ -13,8 +13,7 @@
 
 namespace xgrad {
 
-/// A transfer of data between ranks; this base class transfers nothing. The destructor does not
-/// wait.
+/// A transfer of data between ranks; none in this base class. The destructor does not wait.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -47,7 +46,7 @@ class Ranks {
   /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
   virtual void progress() {}
   /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranks'
-  /// elements into their ranges.
+  /// elements into their ranges of `all`.
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 
@@ -97,8 +96,8 @@ Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
   return sum;
 }
 
-/// Calls work() on every rank. If it throws on one of them, throws on all: the exception of this
-/// rank, or else an Error that names the first rank that threw.
+/// Calls work() on every rank. If work() throws on any rank, throws on all ranks: the exception of
+/// work() on this rank, or else an Error that names the first rank that threw.
 void together(Ranks& ranks, const std::function<void()>& work);
 
 /// Whether `here` is true on any rank.

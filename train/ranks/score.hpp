@@ -19,7 +19,8 @@ struct Scores {
 /// Evaluates a model. The batches of `pass` are divided into `shards` parts, and the ranks share
 /// the parts. Sums are added in the order of the parts, so the bits do not depend on the number of
 /// ranks. All ranks call pass.break_off() the same number of times, because they must agree on its
-/// answer. Returns nothing if it ended the pass early. `classes` is the number of classes to count.
+/// answer. Returns nothing if pass.break_off() ended the pass early. `classes` is the number of
+/// classes to count.
 template <class T>
 std::optional<Scores> score(Ranks& ranks, std::size_t shards, const SequenceModel<T>& model,
                             const Pass& pass, const Objective& objective, std::size_t classes = 0) {

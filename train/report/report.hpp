@@ -53,10 +53,10 @@ struct Projection {
   std::array<double, 2> explained;  ///< fraction of the variance along each component
 };
 
-/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Of an
-/// eigenvector and its negative, takes the one with the largest component. If all points are equal,
-/// all results are 0. Returns nothing without liblapack.so.3, or without the 256 MiB of memory that
-/// it needs. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
+/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Chooses the sign
+/// of an eigenvector so that its component of the largest magnitude is positive. If all points are
+/// equal, all results are 0. Returns nothing without liblapack.so.3, or without the 256 MiB of
+/// memory that it needs. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
 std::optional<Projection> principal_components(const Tensor<double>& x);
 
 namespace html {
@@ -85,7 +85,7 @@ struct ChartPoint {
 };
 
 /// kLooks is the number of looks that a line can have: kColors solid ones, then as many dashed,
-/// then as many dotted. Lines whose look is kLooks are grey.
+/// then as many dotted. Lines with the look kLooks are grey.
 inline constexpr std::size_t kColors = 10, kLooks = 3 * kColors;
 
 struct ChartLine {
@@ -104,7 +104,7 @@ struct Chart {
   /// The horizontal axis is logarithmic if the largest x is more than this times the smallest.
   double logarithmic_from = std::numeric_limits<double>::infinity();
   std::vector<std::pair<double, std::string>> places =
-      {};  ///< labels of x; empty: of round numbers
+      {};  ///< labels on the x axis; empty: round numbers
 };
 
 /// Returns a chart as part of a page. Empty if there is nothing to draw.
@@ -134,11 +134,12 @@ std::string sample(std::size_t look);
 /// Returns one legend for any number of charts: samples and names of the lines.
 std::string legend(const std::vector<ChartLine>& lines);
 
-/// A scatter plot of the embeddings (V, D) of all tokens, with their names. Empty if there are
-/// fewer than three tokens or two features, or no LAPACK. If inputs are tokens, targets are
-/// classes, and there are no more classes than colours, the colour of a token shows its most
-/// frequent class in the examples (ties go to the first). In an example, the class of a token is
-/// its own target, or the target of its sequence.
+/// A scatter plot of the embeddings (V, D) of the first 200 tokens, with their names. Empty if
+/// there are fewer than three tokens or two features, or no LAPACK. The colour of a token shows its
+/// most frequent class in the examples (ties go to the first class). In an example, the class of a
+/// token is its own target, or the target of its sequence. Colours have no meaning if inputs are
+/// not tokens, targets are not classes, outputs are generated, or there are more classes than
+/// colours.
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 
@@ -150,8 +151,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The metrics of each head over all examples, and the loss of the model without it.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without metrics that are functions of another one, as perplexity =
-/// exp(loss). Checks this on all rows of the runs or, with `last`, on their last rows.
+/// The names of metrics_of() without metrics that are functions of another metric, as perplexity =
+/// exp(loss). Tests this on all rows of the runs or, with `last`, on their last rows.
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 
@@ -162,7 +163,7 @@ std::string overfitting(const RunGroup& group);
 /// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
 std::string curves_section(std::span<const RunGroup> groups);
 
-/// A table of the other numbers of a group, those without a chart: for each a sparkline with the
+/// A table of the numbers of a group that have no chart: for each number a sparkline, and the
 /// first, last, smallest and largest value.
 std::string numbers_section(const RunGroup& group);
 

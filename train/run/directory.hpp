@@ -11,8 +11,7 @@ namespace xgrad {
 /// The log of make_digest_log().
 inline constexpr const char* kDigests = "digests.jsonl";
 
-/// Creates a directory and its parents, synced so that they survive a power failure. Throws
-/// IoError.
+/// Creates a directory and its parents, and syncs them to survive a power failure. Throws IoError.
 void make_directory(const std::string& path);
 
 /// The directory of a run, locked against other processes.

@@ -19,14 +19,14 @@ namespace xgrad {
 /// Records that the job has ended. Until the next job, others_at_work() is false.
 void end_job();
 
-/// Whether the other ranks are working in a job. If rank 0 fails then, they wait for it forever.
+/// Whether the other ranks are working in a job. If rank 0 fails then, they wait forever.
 bool others_at_work();
 
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
 void send_end();
 
-/// The work of a rank other than 0: does jobs until rank 0 sends the end, or until a job throws. In
-/// the latter case, the other ranks must then be ended too.
+/// The work of a rank other than 0: does jobs until rank 0 sends the end, or until a job throws. If
+/// a job throws, the caller must end the other ranks, too.
 void follow();
 
 /// Makes the trainer of a run on all of ranks() and calls check(trainer) on each. Rank 0 calls this
@@ -42,10 +42,10 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
 /// The split of this name: the inverse of to_string(). Requires: "train", "validation" or "test".
 Split split_of(const std::string& name);
 
-/// Loads the model of a run, or the ensemble of several, on all of ranks(), scores it on a split of
-/// the first run's data, as training does, and ends the job. Also makes the ClassReport, if the
-/// classes are few enough for a readable table. Calls progress(done, total) with the examples of
-/// this rank. Throws as make_trainer_on_all_ranks().
+/// Loads the model of a run, or the ensemble of several runs, on all of ranks(). Scores it on a
+/// split of the first run's data, as training does, and ends the job. Also makes the ClassReport,
+/// if the classes are few enough for a readable table. Calls progress(done, total) with the
+/// examples of this rank. Throws as make_trainer_on_all_ranks().
 template <class T>
 std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
     std::span<const FoundRun> sources, Split split,

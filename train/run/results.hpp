@@ -16,7 +16,7 @@ struct ConfigResult {
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
-  /// If another process trained it: its row of the table. Otherwise empty; then the row is made
+  /// The row of the table, if another process trained the config. Otherwise empty: the row is made
   /// from the other members.
   std::vector<std::string> cells = {};
 
@@ -35,7 +35,7 @@ Interval student_interval(const std::vector<double>& values);
 /// Maximum of `check --seeds`.
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// Returns a table with a row per config: metrics on the test split with the best possible values,
+/// Returns a table with a row per config. It shows metrics on the test split, best possible values,
 /// accuracies of simple baselines, parameters, steps, seconds, and whether the claims hold. ± is
 /// the standard error over examples, or half the 95 % confidence interval over several seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);

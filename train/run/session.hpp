@@ -53,7 +53,7 @@ struct Result {
 };
 
 /// Throws ConfigError for a claim about a metric that the task does not have, or about a best
-/// possible result that it does not know.
+/// possible result that the task does not know.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in a run's rows at which all claims about metrics hold;

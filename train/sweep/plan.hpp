@@ -19,7 +19,7 @@ namespace xgrad {
 /// Config keys with one value each, as TOML literals.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// A run of a sweep: its directory, and the keys that tell it from the others.
+/// A run of a sweep: its directory, and the keys that distinguish it from the other runs.
 struct SweptRun {
   std::string directory;
   Setting setting;

@@ -14,8 +14,7 @@
 
 namespace xgrad {
 
-/// Processes of the `xgrad` command, each with a name. The destructor ends processes that still
-/// run.
+/// Processes of the `xgrad` command, each with a name. The destructor ends running processes.
 class Processes {
  public:
   Processes() = default;
@@ -29,8 +28,8 @@ class Processes {
              const detail::Descriptor& log);
   /// Sends a signal to all running processes.
   void signal(int number) const;
-  /// Name and exit code of a process that has ended, 128 + n after signal n; nothing if none has.
-  /// Throws IoError.
+  /// Name and exit code of a process that has ended (128 + n after signal n); nothing if no process
+  /// has ended. Throws IoError.
   std::optional<std::pair<std::string, int>> reap();
   /// The number of running processes.
   std::size_t size() const { return running_.size(); }

@@ -16,10 +16,11 @@ struct NamedWork;
 std::vector<std::string> foreign_formats();
 
 /// Reads the tensors of a file in one of these formats, of up to 4 GiB, in a child process that can
-/// open no files. The limit of its memory grows with the size of the file and with `expected`, the
-/// number of scalars that the model needs. In HDF5 every dataset outside of /trainer and /optimizer
-/// is a tensor. Its name is the path with dots for slashes: /encoder.layers.0.norm1/weight and
-/// /encoder/layers/0/norm1/weight are both encoder.layers.0.norm1.weight.
+/// open no files. The memory limit of this process grows with the size of the file and with
+/// `expected`, the number of scalars that the model needs. In HDF5 every dataset outside of
+/// /trainer and /optimizer is a tensor. Its name is the path with dots for slashes:
+/// /encoder.layers.0.norm1/weight and /encoder/layers/0/norm1/weight are both
+/// encoder.layers.0.norm1.weight.
 ///
 /// Throws IoError if no process can be started; CheckpointError, with the path, if the file is
 /// malformed or a tensor is not float32 or float64 or contains NaN or infinity.

@@ -28,9 +28,9 @@ std::vector<std::string> lines_of(const PartialFit& fit);
 /// and double to T. Leaves the others unchanged.
 ///
 /// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
-/// Then embedding.token.weight takes the rows of the tokens that both have. A head does not fit if
-/// its classes have other names. Throws CheckpointError, which starts with `origin`, and changes
-/// nothing if no tensor fits or a number is too large for T.
+/// Then embedding.token.weight takes the rows of the tokens that both models have. A head does not
+/// fit if its classes have other names. Throws CheckpointError, which starts with `origin`, and
+/// changes nothing if no tensor fits or a number is too large for T.
 template <class T>
 PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const TaskShape& theirs,
                            const std::string& origin, const Parameters<T>& parameters,
@@ -49,10 +49,10 @@ struct Initialization {
 /// Overwrites a model's parameters with weights, converted to the model's type, and adds the noise
 /// of init_noise. [model] init_from names their source: a safetensors file, an npz archive, a
 /// checkpoint or a constructed encoder. Throws IoError. Throws CheckpointError, with nothing
-/// changed, if the file is in another format, is damaged or does not fit; the message then lists
-/// every parameter that is missing, unexpected or of another shape. Without init_strict it takes
-/// the weights that fit, as restore_fitting() does, with the names of tokens that a checkpoint
-/// stores.
+/// changed, if the file is in another format, is damaged or does not fit. If it does not fit, the
+/// message lists every parameter that is missing, unexpected or of another shape. Without
+/// init_strict it takes the weights that fit, as restore_fitting() does, with the token names that
+/// a checkpoint stores.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

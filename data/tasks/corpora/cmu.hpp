@@ -22,16 +22,16 @@ struct Pronunciation {
   std::vector<std::int32_t> phones;   ///< the pronunciation
 };
 
-/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them,
-/// with n different phones: 0 is none, 1 + p the phone p, and 1 + n + n p + q the phones p and q. A
-/// word's probability is the sum over its alignments of prod_i P(label_i | letter_i). EM fits these
-/// P to words with unknown alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and
-/// at most two phones per unit).
+/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes these
+/// phones. With n different phones, label 0 means no phone, 1 + p the phone p, and 1 + n + n p + q
+/// the phones p and q. A word's probability is the sum over its alignments of prod_i P(label_i |
+/// letter_i). EM fits these P to words with unknown alignments (Jiampojamarn, Kondrak and Sherif
+/// 2007, with one letter and at most two phones per unit).
 class Alignment {
  public:
-  /// Starts with the same probabilities for every letter: fixed shares for none, one and two
-  /// phones, each spread evenly over its labels. `letters` and `phones` are the sizes of the two
-  /// alphabets.
+  /// Starts with the same probabilities for every letter: fixed shares for no phone, one phone and
+  /// two phones, each spread evenly over its labels. `letters` and `phones` are the sizes of the
+  /// two alphabets.
   Alignment(std::size_t letters, std::size_t phones);
 
   /// Runs one round of EM, in the order of `words`, so that the same words give the same bits.

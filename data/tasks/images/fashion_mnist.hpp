@@ -1,6 +1,5 @@
 // Parts of the task fashion_mnist. Reads IDX files, the format of MNIST and its relatives: a magic
-// number, the extents, then the values. Moves training images at random, which does not change
-// their class.
+// number, the extents, then the values. Moves training images at random, which keeps their class.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,7 @@ struct IdxArray {
 };
 
 /// Reads an IDX file of bytes with `rank` axes, gzipped or plain. Throws DataError that names the
-/// file and says what is wrong: missing, not IDX, damaged, truncated, or longer than its header
-/// says.
+/// file and the problem: missing, not IDX, damaged, truncated, or longer than its header says.
 IdxArray read_idx(const std::string& path, std::size_t rank);
 
 /// A translation of an image and an optional mirroring.

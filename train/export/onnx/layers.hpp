@@ -28,8 +28,7 @@ using Value = std::string;
 using Integers = std::vector<std::int64_t>;
 
 /// Builds a graph of opset 17 operators with libonnx, in the order in which they are added. Also
-/// holds the state that the functions below share. The graph must not depend on batch size or
-/// length.
+/// holds the state that the functions below share. The graph must fit any batch size and length.
 class Builder {
  public:
   /// One entry per axis: a number, or a name ("batch") for any extent.
@@ -51,11 +50,13 @@ class Builder {
           const std::vector<NamedTensor>& weights);
   ~Builder();
 
+  /// Declares an input of the model and returns its value.
   Value input(const std::string& name, Type type, const Axes& axes);
   /// Declares a value as an output of the model with this name.
   void output(const Value& value, const std::string& name, const Axes& axes);
 
   bool has_weight(const std::string& name) const { return weights_.contains(name); }
+  /// The shape of a weight. Throws CheckpointError if there is none of this name.
   const Shape& shape_of(const std::string& name) const;
   /// Adds a weight to the graph. Throws CheckpointError if there is none of this name.
   Value weight(const std::string& name);
@@ -129,6 +130,7 @@ Value activation(Builder& g, const Value& x);  ///< relu, gelu, ...: [model] act
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
+/// Encoder: x (B, N, D) -> (B, N, D).
 Value encoder(Builder& g, const Value& x, const std::string& path);
 /// Decoder: x (B, M, D), the outputs so far, and memory (B, N, D) -> (B, M, D).
 Value decoder(Builder& g, const Value& x, const Value& memory, const std::string& path);
