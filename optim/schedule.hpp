@@ -11,7 +11,7 @@
 
 namespace xgrad {
 
-/// Options of all schedules; each shape reads the options that it needs.
+/// Options of all schedules; each schedule reads the options that it needs.
 struct ScheduleOptions {
   double final = 0.0;       ///< last learning rate, as a fraction of lr, in [0, 1]
   double power = 1.0;       ///< exponent of `polynomial`, > 0

@@ -1,10 +1,10 @@
 // Converts arrays and Variables between Python and xgrad, and calls functions over Variable<T> with
 // arguments from Python.
 //
-// A caller's array is copied, so that later changes of the array do not reach the graph. A result
-// shares the tensor's memory and keeps it alive. An array-like may be passed instead of a Variable.
-// T is the scalar type of the first operand that has one; Python numbers have none. The GIL is
-// released while a function computes.
+// A caller's array is copied, so that later changes of the array do not reach the graph. An array
+// that xgrad returns shares the memory of its tensor and keeps this memory alive. An array-like may
+// be passed instead of a Variable. T is the scalar type of the first operand that has one; Python
+// numbers have none. The GIL is released while a function computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -38,7 +38,7 @@ bool is_number(nanobind::handle value);
 /// A Python number counts as float64.
 bool is_single(nanobind::handle value);
 
-/// The value of an array-like of floats or doubles, copied. Throws TypeError for another dtype.
+/// A copy of an array-like of T, or of a Python number. Throws TypeError if the dtype is not T.
 template <class T>
 std::shared_ptr<Versioned<T>> to_value(nanobind::handle value);
 
@@ -65,7 +65,7 @@ struct GraphLock {
 
 /// The class xgrad.Variable.
 struct Var {
-  std::variant<Variable<float>, Variable<double>> any;  ///< its dtype is the scalar type
+  std::variant<Variable<float>, Variable<double>> any;  ///< scalar type: the dtype in Python
   /// Whether a layer or optimizer uses the Variable, too. Then assignments write into its memory.
   bool shared = false;
 

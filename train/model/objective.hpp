@@ -65,16 +65,16 @@ struct TrainingLoss {
   Variable<T> minimised;  ///< task + weight * penalty
 };
 
-/// Runs the model in training mode on a micro-batch of `whole`.
+/// Runs the model in training mode on `batch`, a micro-batch of a step of size `whole`.
 ///
 /// With Objective::head_diversity the penalty is the mean of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
-/// over the examples of `whole`, the L attentions, including those of a decoder, and the H (H - 1)
+/// over the examples of the step, the L attentions, including those of a decoder, and the H (H - 1)
 /// ordered pairs of heads g and h. A (N, M) are the attention maps before dropout, without rows of
-/// padding (Lin et al. 2017). A micro-batch adds the part of its own examples. Throws
-/// ShapeError if the model has no attention.
+/// padding (Lin et al. 2017). TrainingLoss::penalty is the part of this mean that the examples of
+/// `batch` contribute. Throws ShapeError if the model has no attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const StepSize& whole);
@@ -93,9 +93,9 @@ using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
 /// gradients of the parameters, and calls see(loss, batch) after each. `context` is the context of
-/// the first micro-batch. With several shards, runs only `shard` of each micro-batch, as cut()
-/// makes it for this kind of output. The loss is still divided by the targets of the whole step, so
-/// the gradients of all shards add up to the gradients of the step.
+/// the first micro-batch. With several shards, runs only the examples of `shard` in each
+/// micro-batch; `output` is the task's kind of output. The loss is still divided by the targets of
+/// the whole step, so the gradients of all shards add up to the gradients of the step.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,
