@@ -61,12 +61,11 @@ CLAIMS = {
         "It has no second derivatives": [],
         "Its lead in speed": ["tests/readme/figures_test.py test_performance"],
         "[bfloat16]": ["tests/cli/precision_test.py test_it_keeps_less_memory"],
-        "It is faster than float32": [],
     },
     "docs/install.md": {
         "xgrad needs GCC 12": ["CMakeLists.txt cmake_minimum_required(VERSION 3.25)"],
         "`./run` installs the Debian packages": ["tests/house/launcher_test.py packages.txt"],
-        "A terminal shows": ["run progress"],
+        "On a terminal, this command": ["run progress"],
         "On a bare Debian": ["tests/fresh.py seconds"],
         "The tests, `./run test`": ["tests/fresh.py seconds"],
         "[tests/README.md]": ["tests/house/docs_test.py test_every_folder_of_tests_is_told_of"],
