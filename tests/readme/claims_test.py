@@ -82,7 +82,7 @@ CLAIMS = {
         "Check what you have": ["tests/embed/release_test.py test_3_packages"],
         "Then install the command": ["tests/embed/release_test.py test_3_packages"],
         "On ARM64, write": ["tests/embed/release_test.py page.replace(\"amd64\", architecture)"],
-        "A program that uses the whole": ["tests/embed/package_test.py test_5_a_program_of_somebody_else"],
+        "A program that uses [the whole library]": ["tests/embed/package_test.py test_5_a_program_of_somebody_else"],
         "The source archive": ["tests/embed/release_test.py test_6_the_source"],
         "[python.md](python.md#install) says": ["tests/embed/wheel_test.py RELEASES"],
         "[python.md](python.md#install) shows": ["python/pyproject.toml build-backend", "tests/embed/wheel_test.py def build"],
