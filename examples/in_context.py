@@ -1,4 +1,4 @@
-"""Measures how well a trained model does linear regression in context (Garg et al. 2022), by the number of pairs in the prompt.
+"""Measures the error of a trained model in in-context linear regression (Garg et al. 2022), for each number of pairs in the prompt.
 
     xgrad train configs/linear_regression.toml
     python3 examples/in_context.py runs/linear_regression

@@ -4,7 +4,7 @@
     python3 japanese_vowels.py           # trains from arrays
     python3 japanese_vowels.py --write   # writes the files that japanese_vowels.toml reads
 
-To read the two .ts files from another folder than sktime's, add its path.
+To read the two .ts files from another folder than sktime's, add the path of that folder as an argument.
 """
 
 import importlib.util

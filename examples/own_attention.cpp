@@ -1,4 +1,4 @@
-// A model with its own attention, linear in the number of tokens (Katharopoulos et al. 2020):
+// Your own model, with attention in linear time (Katharopoulos et al. 2020):
 //
 //     own_attention train own_attention.toml
 //     own_attention gradcheck own_attention.toml
@@ -30,7 +30,7 @@ class LinearAttention {
   Linear<T> q_, k_, v_;
 };
 
-// A model with this attention, for tasks with a label for each token and sequences of one length.
+// A model with this attention, for sequences of equal length with a label for each token.
 template <class T>
 class LinearModel final : public SequenceModel<T> {
  public:

@@ -1,4 +1,4 @@
-// Your own optimizer and schedule, which configs name like built-in ones:
+// Your own optimizer and schedule. Configs name them like the built-in ones:
 //
 //     own_optimizer train own_optimizer.toml
 #include <cmath>
@@ -10,7 +10,7 @@ using namespace xgrad;
 
 namespace {
 
-// Signum (Bernstein et al. 2018): steps by the sign of a mean of gradients.
+// Signum (Bernstein et al. 2018): subtracts lr times the sign of a mean of gradients.
 template <class T>
 class Signum final : public Optimizer<T> {
  public:

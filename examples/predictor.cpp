@@ -1,4 +1,4 @@
-// Uses a trained model in your own program. Trains it first if there is no run:
+// Uses a trained model in your own program. If there is no directory RUN, trains the model first:
 //
 //     predictor predictor.toml RUN "3 1 4 1 5"
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A plain training loop: data, model, optimizer and schedule of a config, without the trainer.
+// Your own training loop, with the data, model, optimizer and schedule of a config:
 //
 //     training_loop training_loop.toml
 #include <cstdio>

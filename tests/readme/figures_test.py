@@ -95,9 +95,9 @@ class Figures(unittest.TestCase):
         text = " ".join((ROOT / "docs/faq.md").read_text().split())
         found = {row[0]: (int(row[10].replace(",", "")), float(row[12])) for row in rows("docs/figures/results.md", "config")}
         largest, longest = (max(found, key=lambda name: found[name][at]) for at in (0, 1))
-        self.assertIn(f"The largest one in `configs/`, `{largest}`, has {found[largest][0]:,} parameters", text)
+        self.assertIn(f"The largest model in `configs/`, `{largest}`, has {found[largest][0]:,} parameters", text)
         self.assertEqual(round(found[largest][1] / 60), 2)
-        self.assertIn(f"the longest training, `{longest}`, took {round(found[longest][1] / 60)} minutes", text)
+        self.assertIn(f"The longest training, `{longest}`, took {round(found[longest][1] / 60)} minutes", text)
         short = sum(seconds < 60 for _, seconds in found.values())
         self.assertIn(f"Of the {len(found)} configs, {short} trained in less than a minute", text)
 
