@@ -162,9 +162,10 @@ class Task {
   /// Restores vocabulary_and_scales(), so that shape() and parse() need no data. Throws
   /// CheckpointError when the text is not from a task of this kind.
   virtual void adopt(const std::string& vocabulary_and_scales);
-  /// Reads the files of all splits together with other processes that use them, once on each
-  /// machine if the task can. Called by all processes, before other functions that read. Returns
-  /// whether this process uses the copy of another process. Throws as dataset().
+  /// If several processes of a machine use the same files, reads all splits in only one of them, as
+  /// xgrad::read_once() does. The default reads nothing. All processes must call this function
+  /// before other functions that read. Returns whether this process uses the copy of another
+  /// process. Throws as dataset().
   virtual bool read_once(const Readers& /*readers*/) { return false; }
   /// The ceiling on a split; empty if it is unknown, or if the input determines the answer.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }

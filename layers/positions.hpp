@@ -1,4 +1,4 @@
-// Positional encodings. Positions adds them to tokens, PositionBias adds them to attention scores.
+// Positions adds positional vectors to tokens. PositionBias returns a bias for attention scores.
 #pragma once
 
 #include <xgrad/layers/module.hpp>
@@ -33,8 +33,9 @@ struct PositionOptions {
 template <class T>
 Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width);
 
-/// (B, N, 2): i/n and (-1)^i for token i = 0 ... n-1 of the n tokens that `mask` (B, N) keeps
-/// (null: all), else 0. `batch` is (B, N). Yao et al. 2021 use i/n, Chiang & Cholak 2022 both.
+/// Two numbers for each token, (B, N, 2); `batch` is (B, N). `mask` (B, N) keeps n tokens of an
+/// example; null keeps all. Kept token i = 0 ... n-1 gets i/n and (-1)^i; a masked token gets two
+/// zeros. Yao et al. 2021 use only i/n, Chiang & Cholak 2022 both numbers.
 template <class T>
 Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 
@@ -53,9 +54,8 @@ class Positions {
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
   /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
-  /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length or, for
-  /// learned_2d, differs from max_length. relative_index has no limit on N, but throws ShapeError
-  /// unless first is 0.
+  /// 0 = padding; null = all tokens. Throws ShapeError if first + N exceeds max_length (learned,
+  /// sinusoidal) or differs from max_length (learned_2d), or if first is not 0 (relative_index).
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
@@ -84,8 +84,8 @@ class PositionBias {
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 
-  /// The bias (H, N, M) of queries at the positions first ... first + N - 1 and keys at the
-  /// positions 0 ... M - 1; undefined for kinds without a bias.
+  /// The bias (H, N, M) of N = `queries` at the positions first ... first + N - 1 and M = `keys` at
+  /// the positions 0 ... M - 1. Kinds without a bias return a Variable that is not defined().
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

@@ -69,8 +69,8 @@ struct AnyModel {
       model;
 };
 
-/// Loads the model of a run, or the ensemble of several, in the arithmetic of their
-/// train.precision. Throws CheckpointError, ConfigError. Requires: at least one run.
+/// Loads the model of a run, or the ensemble of several runs. Each model computes in the
+/// train.precision of its run. Throws CheckpointError, ConfigError. Requires: at least one run.
 std::shared_ptr<const AnyModel> load_model(std::span<const FoundRun> sources);
 /// The same for one run.
 inline std::shared_ptr<const AnyModel> load_model(const FoundRun& source) {
@@ -104,14 +104,13 @@ struct Prediction {
 class Predictor {
  public:
   /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`, beam_search()
-  /// decodes the outputs, else generate(). `precision` is the arithmetic to compute in, as in
-  /// train.precision; empty: the arithmetic of the run. Throws IoError, CheckpointError,
-  /// ConfigError. One cause of ConfigError is a beam for a model that generates no outputs.
+  /// decodes the outputs, else generate(). `precision` replaces the run's train.precision,
+  /// unless `precision` is empty. Throws IoError, CheckpointError, ConfigError. One cause of
+  /// ConfigError is a beam for a model that generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
-  /// Loads the checkpoints that were found, in the arithmetic of their configs. Several form an
-  /// ensemble, which averages their probabilities (make_ensemble()). Requires: at least one
-  /// checkpoint.
+  /// Loads the checkpoints that were found. Several form an ensemble (make_ensemble()). Each model
+  /// computes in the train.precision of its config. Requires: at least one checkpoint.
   explicit Predictor(std::span<const FoundRun> found,
                      std::optional<BeamOptions> beam = std::nullopt);
 
