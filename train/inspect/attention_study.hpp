@@ -78,7 +78,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
                             const Pass& pass, const Objective& objective,
                             const std::vector<Head>& heads);
 
-/// The end of a sentence that says that the decoder reads the targets; "" unless `forced`.
+/// Returns "; the decoder reads the targets (teacher forcing)" if `forced`, else "".
 const char* outputs_read(bool forced);
 
 /// A table to print, ending with a line feed; here and below.

@@ -30,7 +30,7 @@ namespace xgrad {
 struct StepReport {
   std::uint64_t step = 0;   ///< number of steps taken, this one included
   std::uint64_t total = 0;  ///< number of steps of the whole run
-  double loss = 0;          ///< loss of the step's batch before the update, without head_diversity
+  double loss = 0;          ///< batch loss before the update, without penalty train.head_diversity
   double lr = 0;            ///< learning rate of the step
   double grad_norm = 0;     ///< gradient norm before clipping
   std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
@@ -224,8 +224,8 @@ class Trainer {
     ++progress_.step;
     progress_.loader = loader_.state();
   }
-  // Returns whether parameters and optimizer are finite. If they are not, the run has gone back to
-  // the last save.
+  // Returns whether parameters, optimizer and averaged weights are finite. If they are not, goes
+  // back to the last save and returns false, or ends the run with NumericError.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
   void restore(const Checkpoint& checkpoint, const Progress& progress);

@@ -33,7 +33,7 @@ template <>
 inline constexpr int kRegisters<Baseline> = 32;
 #endif
 
-/// Vectors of T that fill a register of the class.
+/// Vectors of T that fill one register of Isa, a class of processors.
 template <class Isa, class T>
 struct Simd {
   static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
@@ -114,23 +114,23 @@ struct Simd {
 #endif
 };
 
-/// One step of the sums of a tile. By default it adds one term to each sum.
+/// One step of a tile (a part of C in registers). By default it adds one term to each element.
 template <class Isa, class T>
 struct Step {
   using Vec = typename Simd<Isa, T>::Vec;
   /// An element of a packed block in every lane.
   static Vec broadcast(T x) { return Simd<Isa, T>::broadcast(x); }
-  /// c plus the products of a, from broadcast(), and the elements b.
+  /// c plus a times b in each lane; for pairs, c plus both products. `a` comes from broadcast().
   static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
 };
 
-/// The number of steps that a tile takes at a time. If the number is above 1, each row of a packed
-/// A has its steps side by side, and packing adds steps of zeros up to a multiple of this number.
+/// The number of steps that a tile takes at a time. If this number is above 1, A is packed row by
+/// row, and packing appends steps of zeros until the number of steps is a multiple of kTileSteps.
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
-/// A place in a matrix in which each row is one term of the sums, so that the numbers of a pair are
-/// in two rows. `terms` is the number of rows from this place on.
+/// A place in a matrix such as B, in which row p has the factors of term p. So the two numbers of a
+/// pair are in two successive rows. `terms` is the number of rows from this place on.
 template <class In>
 struct RowCursor {
   const In* first;
