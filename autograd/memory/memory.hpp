@@ -18,6 +18,10 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
+/// Argument-dependent lookup searches this namespace for functions that take a Tensor, so it holds
+/// none. In namespace xgrad, lookup would find ops, and clang would reject calls of xt::mean().
+namespace memory {
+
 /// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not
 /// the type Tensor, which uses this allocator. Small blocks come from TBB. Large blocks come from
 /// regions that are kept: after the first steps, training requests no memory from the system.
@@ -43,6 +47,8 @@ struct Allocator {
   /// Always true: any Allocator may free the memory of another.
   friend bool operator==(const Allocator&, const Allocator&) { return true; }
 };
+
+}  // namespace memory
 
 /// A bad_alloc that says how many bytes were requested and for what. Allocates nothing itself.
 class OutOfMemory final : public std::bad_alloc {
