@@ -19,7 +19,7 @@ void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
 /// Holds no functions. Argument-dependent lookup searches the namespace of Allocator for functions
-/// that take a Tensor. With Allocator in xgrad, clang would find ops and reject calls of xt::mean().
+/// that take a Tensor. With Allocator in xgrad, clang would find ops and reject xt::mean().
 namespace memory {
 
 /// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not
