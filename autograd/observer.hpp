@@ -29,7 +29,7 @@ struct OpCall {
   std::vector<Operand> inputs = {};  ///< the op's inputs
   Operand result = {};               ///< the op's result
   std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
-  /// In forward: owns the result. While a copy exists, no other value gets the result's address.
+  /// In forward: owns the result. No other value gets the result's address while an owner exists.
   std::shared_ptr<const void> owner = {};
 };
 

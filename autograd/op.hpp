@@ -57,8 +57,8 @@ struct Unchanged {
 template <class T>
 class Inputs {
  public:
-  /// The inputs, in the order of apply(). save() appends to `saved`, which is null if the op is not
-  /// recorded.
+  /// `size` inputs, in the order of apply(). save() adds values that must not change to `saved`,
+  /// which is null if the op is not recorded.
   Inputs(const Variable<T>* begin, std::size_t size, std::vector<Unchanged<T>>* saved = nullptr)
       : begin_(begin), size_(size), saved_(saved) {}
 
@@ -68,11 +68,11 @@ class Inputs {
   bool has(std::size_t i) const { return begin_[i].defined(); }
   /// The value of input i. Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
-  /// Whether backward() will compute the gradient of input i. If backward() reads an input j for
-  /// this gradient only, call save(j) only if wants(i).
+  /// Whether backward() will compute the gradient of input i. If backward() needs input j only for
+  /// this gradient, call save(j) only if wants(i).
   bool wants(std::size_t i) const { return saved_ && begin_[i].requires_grad(); }
-  /// Keeps input i for backward; null if it was left out. backward() throws GradientError if
-  /// mutable_value() has changed the input in between.
+  /// Returns input i, to keep it for backward; null if the input was left out. backward() throws
+  /// GradientError if mutable_value() changes the input after this call.
   Saved<T> save(std::size_t i) const;
 
  private:
@@ -109,7 +109,7 @@ class Grads {
     /// Whether there is memory.
     explicit operator bool() const { return data_ != nullptr; }
 
-    /// The C of a gemm() that computes the gradient.
+    /// The output matrix C of a gemm() that computes the gradient.
     T* data() const { return data_; }
     /// The beta of that gemm().
     T beta() const { return fresh_ ? T(0) : T(1); }
@@ -123,7 +123,7 @@ class Grads {
         for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
       }
     }
-    /// The n elements from `first` on, to which the op then adds; 0 if no gradient has arrived.
+    /// The n elements from `first` on, for the op to add to. They are 0 if no gradient has arrived.
     T* sums(std::size_t first, std::size_t n) const {
       if (fresh_) std::fill_n(data_ + first, n, T(0));
       return data_ + first;
@@ -187,14 +187,14 @@ struct Node {
   std::vector<Unchanged<T>> saved;              ///< values that backward needs
   Tensor<T> grad;                               ///< sum of the gradients that arrived
   bool has_grad = false;                        ///< whether a gradient has arrived
-  std::atomic<std::uint32_t> thread = 0;        ///< thread_number() of the thread that adds, or 0
+  std::atomic<std::uint32_t> thread = 0;        ///< number of the thread that adds to grad, or 0
   const char* lost = nullptr;                   ///< why backward() cannot pass this node, or null
 };
 
 /// While an OnGradient lives, backward() on this thread calls its function for each leaf of the
 /// graph, as soon as the leaf's gradient is complete. The order of the calls depends on the order
-/// in which the ops and leaves were made. The function may read and change the gradients of leaves
-/// for which it has already been called.
+/// in which the ops and leaves were made. The function may read and change the gradients of the
+/// leaf that it gets and of the leaves that it got before.
 template <class T>
 class OnGradient {
  public:

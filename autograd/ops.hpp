@@ -76,8 +76,8 @@ Variable<T> sqrt(const Variable<T>& x);
 template <class T>
 Variable<T> clamp(const Variable<T>& x, std::type_identity_t<T> min, std::type_identity_t<T> max);
 /// sign(x) log(1 + |x|); Hafner et al. 2023. softmax(symlog(x)) is StableMax: s(x_c) / sum_k
-/// s(x_k), with s(x) = 1 + x for x >= 0 and s(x) = 1 / (1 - x) below. StableMax approaches 0 and 1
-/// far more slowly than softmax(x). Prieto et al. 2025.
+/// s(x_k), with s(x) = 1 + x for x >= 0, else 1 / (1 - x). StableMax approaches 0 and 1 far more
+/// slowly than softmax(x). Prieto et al. 2025.
 template <class T>
 Variable<T> symlog(const Variable<T>& x);
 /// tanh x
@@ -134,8 +134,8 @@ Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis);
 /// mask (B, N); null keeps all tokens.
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask);
-/// The maximum of each feature over the tokens that the mask keeps; 0 if all are masked. Of equal
-/// maxima, the first gets the gradient. x (B, N, D) -> (B, D). mask (B, N); null keeps all tokens.
+/// The maximum of each feature over the tokens that the mask keeps; 0 if all tokens are masked. Of
+/// equal maxima, the first gets the gradient. x (B, N, D) -> (B, D). mask (B, N); null keeps all.
 template <class T>
 Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask = nullptr);
 
@@ -239,7 +239,7 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 /// The keys of a batch that its queries may attend to.
 struct AttentionMasks {
   SharedMask key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
-  SharedMask mask = nullptr;      ///< (B, N, M), 1 = this query may attend to this key
+  SharedMask mask = nullptr;      ///< (B, N, M), 1 = this query may attend to this key; null = all
 };
 /// Options of attention().
 struct AttentionOptions {
@@ -289,13 +289,13 @@ struct CrossEntropyOptions {
   /// The part of a target's weight that is spread evenly over all classes, in [0, 1).
   double label_smoothing = 0;
   std::vector<double> class_weights = {};  ///< (V), at least 0; empty: all 1
-  /// Divisor of the sum of losses, at least 0. Default: the sum of class weights over the targets
-  /// that count. With gradient accumulation, pass the sum of class weights over all micro-batches
-  /// of the step.
+  /// Divisor of the sum of losses, >= 0; 0 gives the loss 0. Default: the sum of class weights over
+  /// the targets that count. With gradient accumulation, pass the sum of class weights over all
+  /// micro-batches of the step.
   std::optional<double> normalizer = std::nullopt;
 };
 /// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts; otherwise
-/// the same as PyTorch's function.
+/// the same as torch.nn.functional.cross_entropy.
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
                           const CrossEntropyOptions& options = {});
@@ -303,7 +303,7 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
 /// Options of the elementwise losses.
 struct LossOptions {
   SharedMask mask = nullptr;  ///< of x's shape, 1 = counts; null = all
-  /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
+  /// Divisor of the sum of losses, >= 0; 0 gives the loss 0. Default: how many elements count.
   std::optional<double> normalizer = std::nullopt;
 };
 /// mean (x - y)^2. In this and the next losses, x and y have the same shape, and the loss is 0 when

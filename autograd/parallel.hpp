@@ -16,8 +16,8 @@ int threads();
 /// Sets the number of threads; below 1 counts as 1. Results have the same bits for any number.
 void set_threads(int count);
 
-/// Why threads() is less than requested, for example "1 thread in place of 2 (Resource temporarily
-/// unavailable)". Empty if threads() is not less, or if nothing has needed threads yet.
+/// Why there are fewer threads than requested, for example "1 thread in place of 2 (Resource
+/// temporarily unavailable)". Empty if there are enough, or if nothing has needed threads yet.
 std::string thread_shortage();
 
 /// While a SerialScope lives, parallel loops of this thread run on this thread alone. The loops of
@@ -28,7 +28,7 @@ class SerialScope : detail::Scoped<bool> {
 };
 
 namespace detail {
-/// Call in the child after fork(): makes loops run on the child's only thread.
+/// Call in the child process after fork(). Loops then run on the only thread of the child.
 void forget_threads();
 
 void parallel_blocks(std::size_t n, std::size_t grain,

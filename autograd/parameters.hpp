@@ -23,9 +23,9 @@ struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
   WeightDecay weight_decay = WeightDecay::on;  ///< a ParameterGroup can override it
-  Shape shape = variable.shape();              ///< its shape when it was made
+  Shape shape = variable.shape();              ///< shape when the Parameter was made
 
-  /// Its value. Throws ShapeError if an assignment to mutable_value() gave it another shape.
+  /// The value. Throws ShapeError if an assignment to mutable_value() has changed its shape.
   const Tensor<T>& value() const {
     detail::check_unchanged<T>(name, variable.value(), shape);
     return variable.value();
@@ -39,7 +39,7 @@ using Initializer =
 template <class T>
 class Scope;
 
-/// Chooses the initializer of a parameter. `own` is the default of the layer.
+/// Chooses the initializer of a parameter. `own` is the initializer that the layer would use.
 using InitRule = std::function<Initializer(const std::string& name, WeightDecay weight_decay,
                                            const Initializer& own)>;
 
@@ -67,7 +67,7 @@ class Parameters {
   auto end() const { return list_.end(); }
   /// The number of parameter tensors.
   std::size_t size() const { return list_.size(); }
-  /// Adds a leaf that was made elsewhere.
+  /// Adds a leaf that no Scope has made, with WeightDecay::on.
   void add(const std::string& name, const Variable<T>& leaf) { list_.push_back({name, leaf}); }
   /// The parameter of this name. Throws Error when there is none.
   const Variable<T>& at(std::string_view name) const;

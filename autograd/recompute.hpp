@@ -13,8 +13,8 @@ namespace xgrad {
 /// f(x) in less memory: forward keeps only x, and backward runs f again, which takes time. Chen et
 /// al. 2016.
 ///
-/// f may use Variables that it captures, leaves and results of ops alike. It must give the same
-/// bits each time; so it may take random numbers only from an Rng. Then results and gradients have
+/// f may use Variables that it captures, leaves and results of ops alike. f must give the same
+/// bits each time; so f may take random numbers only from an Rng. Then results and gradients have
 /// the same bits as without recompute(). f is copied and kept as long as the graph. If x requires
 /// no gradient or a NoGrad lives, recompute() only calls f(x).
 ///
@@ -46,7 +46,7 @@ class Captures {
   /// The newest Captures of this thread; null when there is none.
   static Captures* current();
 
-  /// Notes x if it comes from outside of the function.
+  /// Notes x, unless made(x): its node if it requires a gradient, and its value if it can change.
   void note(const Variable<T>& x);
   /// Whether an op of the function computed x, and x depends on a Variable that requires a
   /// gradient.

@@ -21,7 +21,7 @@
 
 #include <xgrad/autograd/memory/memory.hpp>
 
-/// Applies X to every scalar type. A .cpp file uses it for its explicit instantiations. float is
+/// Applies X to every scalar type. A .cpp file uses this macro to instantiate templates. float is
 /// for training, double for training and for gradient checks. The tests and `xgrad gradcheck`
 /// compute reference derivatives in long double.
 #define XGRAD_FOR_EACH_SCALAR(X) X(float) X(double) X(long double)

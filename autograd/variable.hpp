@@ -73,7 +73,7 @@ class Variable {
   /// The value for writing. Every call counts as a change: a backward() that needs the old value
   /// throws GradientError. So write through the reference at once and do not keep it. Throws
   /// GradientError for the result of a recorded op. If an assignment changes the shape of a leaf
-  /// that requires a gradient, its next use throws ShapeError.
+  /// that requires a gradient, the next use of the leaf throws ShapeError.
   Tensor<T>& mutable_value() const;
 
   /// Whether it is a leaf that has received a gradient.
@@ -87,20 +87,20 @@ class Variable {
   /// The gradient of a leaf for writing; zeros if no gradient has arrived. Throws GradientError
   /// unless this is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
-  /// Clears the gradient; references to it become invalid. Call it before forward, so that
-  /// activations can reuse the memory.
+  /// Clears the gradient; references to the gradient become invalid. Call this before forward, so
+  /// that activations can reuse the memory of the gradient.
   void zero_grad() const;
 
-  /// The same value, cut from the graph.
+  /// A Variable that shares this value and requires no gradient.
   Variable detach() const;
 
   /// Adds the vector-Jacobian product of `dy` and d(this)/d(leaf) to the gradient of every leaf
   /// that this Variable depends on.
   ///
   /// Without `retain_graph`, the call releases the graph, and a second call throws GradientError.
-  /// Throws GradientError when nothing requires a gradient or mutable_value() has changed a value
-  /// that an op needs, and ShapeError when dy has another shape. After an exception, a leaf that
-  /// had no gradient still has none, and the gradient of any other leaf may be an incomplete sum.
+  /// Throws GradientError if this Variable requires no gradient, or if mutable_value() has changed
+  /// a value that an op needs. Throws ShapeError if dy and this Variable differ in shape. After an
+  /// exception, a leaf that had no gradient still has none; other gradients may be partial sums.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// backward() with dy = 1, for a Variable of one element.
   void backward(bool retain_graph = false) const;
@@ -114,7 +114,7 @@ class Variable {
   requires(std::is_scalar_v<X> &&
            !std::is_same_v<X, bool>) void backward(X dy, bool = false) const = delete;
 
-  /// For ops: a shared pointer to the value, so that an op can keep it.
+  /// For ops: a shared pointer to the value, so that an op can keep the value.
   const std::shared_ptr<Versioned<T>>& shared_value() const { return value_; }
   /// For the engine: the node of this Variable in the graph; null if no gradient is wanted.
   const std::shared_ptr<Node<T>>& node() const { return node_; }

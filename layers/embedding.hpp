@@ -53,8 +53,8 @@ class InputEmbedding {
   InputEmbedding(const Scope<T>& scope, const InputOptions& options);
 
   /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. The first token of the
-  /// result has the position `first`. Throws ShapeError when the input is of another kind or too
-  /// long.
+  /// result has the position `first`. Throws ShapeError when the input is not of the kind that the
+  /// options describe, or has more tokens than the positions allow (see Positions).
   Variable<T> operator()(const ModelInput<T>& input, std::size_t first = 0) const;
   /// The mask of operator()'s result: the input's mask, preceded by a 1 for the class token.
   SharedMask mask(const SharedMask& mask) const;

@@ -73,7 +73,7 @@ struct NormOptions {
 };
 
 /// A norm with its parameters: weight (D), initially 1, and bias (D), initially 0; RMS norm has no
-/// bias. Weight decay does not apply to them.
+/// bias. Weight decay does not apply to these parameters.
 template <class T>
 class Norm {
  public:
@@ -129,8 +129,8 @@ class Pooling {
 };
 
 /// The last layer of a model: x (..., D) -> logits (..., classes), a Linear or, with `stablemax`,
-/// symlog of a Linear. The softmax of such logits is StableMax. Its probabilities approach 1 more
-/// slowly (Prieto et al. 2025).
+/// symlog of a Linear. The softmax of such logits is StableMax, which approaches 1 more slowly than
+/// softmax without symlog (Prieto et al. 2025).
 template <class T>
 class OutputHead {
  public:

@@ -1,4 +1,4 @@
-// Context: the arguments that every layer's forward pass takes, with an observer of activations.
+// Context: how a forward pass runs (training or not, random numbers), and who observes activations.
 //
 // A layer is a class that holds its parameters and has a call operator. Layers have no virtual
 // forward, since their signatures differ; only whole models share a base class, SequenceModel
@@ -14,12 +14,12 @@
 
 namespace xgrad {
 
-/// A place in a forward pass.
+/// A place in a forward pass. Only attention sets query_mask and cross, but not for head_outputs.
 struct ActivationPlace {
   std::uint64_t module;        ///< Scope::id() of the module
   const char* name;            ///< name of the activation
-  SharedMask query_mask = {};  ///< in attention: (B, N), 1 = not padding; null: no padding
-  bool cross = false;          ///< in attention: the keys come from another sequence
+  SharedMask query_mask = {};  ///< (B, N), 1 = not padding; null: no padding, or not set
+  bool cross = false;          ///< whether the keys come from another sequence
 };
 
 /// Base class of ActivationTaker<T> for all T, so that Context needs no scalar type.

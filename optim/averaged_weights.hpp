@@ -30,7 +30,7 @@ class AveragedWeights {
   /// exactly. The bits do not depend on the number of threads.
   void update(double share);
 
-  /// Swaps the averages and the averaged weights: the model uses the averages until the next call.
+  /// Swaps the averages and the averaged weights: the model has the averages until the next swap().
   void swap();
 
   /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order

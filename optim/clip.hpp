@@ -29,8 +29,8 @@ double global_norm(const Parameters<T>& parameters) {
 /// 0, which means no clipping. Throws NumericError when an argument is negative or NaN.
 double clip_factor(double norm, double max_norm);
 
-/// Limits each element of the gradients of a part of the parameters to [-most, most], as
-/// torch.nn.utils.clip_grad_value_. Parameters without a gradient stay as they are.
+/// Limits the gradients of the scalars of `part` to [-most, most], as
+/// torch.nn.utils.clip_grad_value_ does. Skips parameters without a gradient.
 template <class T>
 void clip_values(const Parameters<T>& parameters, double most, const ModelPart& part = {});
 
@@ -57,7 +57,7 @@ class SpikeGuard {
     constexpr std::uint64_t kFewest = 20;
     return watches() && state_.count >= kFewest && norm > factor_ * state_.mean;
   }
-  /// Adds a norm to the mean. Do not call it for a spike.
+  /// Adds a norm to the mean. Do not call observe() for a spike.
   void observe(double norm) {
     constexpr double kDecay = 0.98;
     state_.mean = state_.count == 0 ? norm : kDecay * state_.mean + (1 - kDecay) * norm;

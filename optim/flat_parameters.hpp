@@ -14,7 +14,7 @@ namespace xgrad {
 /// The trained scalars of a model that one process handles. Trained scalars are numbered
 /// consecutively through all tensors of the model. A part is a list of ascending ranges of these
 /// numbers. Each range begins at a multiple of 8192. The part has at most one run of consecutive
-/// elements of each tensor. Without ranges, it has all scalars.
+/// elements of each tensor. A part without ranges has all scalars.
 using ModelPart = std::vector<Range>;
 
 }  // namespace xgrad
@@ -28,8 +28,8 @@ class FlatParameters {
 
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
-  std::size_t count() const { return ends_.size(); }
-  std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  std::size_t count() const { return ends_.size(); }                     ///< number of tensors
+  std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }  ///< number of elements
   /// The ranges of a part; a part without ranges has all elements.
   ModelPart ranges(const ModelPart& part) const {
     return part.empty() ? ModelPart{{0, size()}} : part;

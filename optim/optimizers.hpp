@@ -48,7 +48,7 @@ inline const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups,
 }
 
 /// Options of all optimizers; each optimizer reads the options that it needs. The learning rate is
-/// an argument of every step.
+/// an argument of Optimizer::step().
 struct OptimizerOptions {
   std::pair<double, double> betas = {0.9, 0.999};  ///< decays of mean gradient and mean gradient^2
   double eps = 1e-8;                               ///< added to the denominator, >= 0
@@ -72,9 +72,9 @@ struct OptimizerState {
 };
 
 namespace detail {
-/// `tensor` has the shape of the whole parameter. Copies it into the tensor `name` of `state`; if
-/// that tensor is a part of the parameter, copies this part. Throws Error, with `what` in the
-/// message, if there is no such name, and ShapeError if the shape differs.
+/// Copies `tensor`, which has the shape of the whole parameter, into the tensor `name` of `state`.
+/// If the tensor `name` holds only a part of the parameter, copies only this part. Throws Error,
+/// with `what` in the message, if there is no tensor `name`; ShapeError if the shape differs.
 template <class T>
 void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
                const Tensor<T>& tensor);
@@ -167,8 +167,8 @@ class Optimizer {
   bool checked_ = false;
   // Reused in every step to avoid allocation.
   detail::FlatParameters flat_;
-  std::vector<ParameterSpan<T>> wholes_;
-  std::vector<std::size_t> firsts_;  // OptimizerState::first for each element of wholes_
+  std::vector<ParameterSpan<T>> wholes_;  // all elements of each parameter to update
+  std::vector<std::size_t> firsts_;       // OptimizerState::first for each element of wholes_
 };
 
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".

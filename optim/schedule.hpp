@@ -17,7 +17,7 @@ struct ScheduleOptions {
   double power = 1.0;       ///< exponent of `polynomial`, > 0
   std::uint64_t every = 0;  ///< steps between two drops of `step`
   double gamma = 0.1;       ///< factor of a drop, in (0, 1)
-  double decay = 0.2;       ///< fraction of steps after warm-up in which `wsd` falls, in (0, 1]
+  double decay = 0.2;       ///< `wsd`: fraction of steps after warm-up with falling rate, in (0, 1]
   double div = 25.0;        ///< `one_cycle` starts at lr / div, >= 1
 };
 
@@ -39,7 +39,7 @@ struct ScheduleOptions {
 ///               and on to lr final at s = steps - 1             Smith & Topin 2018
 ///   plateau     lr, to be multiplied by Plateau::factor()
 ///
-/// For s >= steps, the rate stays at its value for p = 1; only step and noam continue.
+/// For s >= steps, the rate stays at its value for p = 1; only step and noam follow their formulas.
 class Schedule {
  public:
   /// The formulas above, by name.

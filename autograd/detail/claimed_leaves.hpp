@@ -1,4 +1,4 @@
-// ClaimedLeaves: the leaves that a backward() adds to. No other thread may add to them meanwhile.
+// ClaimedLeaves: the leaves that a backward() adds gradients to. No other thread may add meanwhile.
 #pragma once
 
 #include <atomic>

@@ -26,21 +26,21 @@ struct Estimate {
   long double error;
 };
 
-/// Computes derivatives along straight lines of <u, f>, the inner product of f and a constant
-/// tensor u. T is long double or double. f must outlive the Differences.
+/// Computes derivatives of <u, f>, the inner product of f and a constant tensor u, along straight
+/// lines. T is long double or double. f must outlive the Differences.
 template <class T>
 class Differences {
  public:
   Differences(const std::function<Variable<T>()>& f, const Tensor<double>& u, std::size_t levels)
       : f_(f), u_(cast<T>(u)), levels_(levels) {}
 
-  /// The derivative along `moves` by Richardson extrapolation. Halves the step, down to step /
-  /// 8192, until an estimate is within `goal` of `expected`, or its last level changes it by at
-  /// most `goal`. Each step extrapolates from the last `levels` differences, then from the last
-  /// levels + 1 and levels + 2. More levels allow longer steps: if f curves on a short scale, few
-  /// levels would need steps so short that rounding errors dominate. Returns the estimate nearest
-  /// to `expected`. Estimate::error is the effect of rounding f by up to four ulp. Restores the
-  /// moved values.
+  /// The derivative along `moves` by Richardson extrapolation. Computes central differences with
+  /// the step lengths step, step / 2, ..., at most down to step / 8192. After each difference,
+  /// extrapolates from the last `levels` differences, then from one more and from two more, because
+  /// more levels allow longer steps with smaller rounding errors. Stops when an estimate is within
+  /// `goal` of `expected`, or differs by at most `goal` from the estimate with one level less.
+  /// Returns the estimate nearest to `expected`. Estimate::error is the change of the derivative if
+  /// f is rounded by up to four ulp. Restores the moved values.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;
@@ -63,7 +63,7 @@ class Differences {
 
  private:
   // The error of a central difference is a series in even powers of the step. Each further level
-  // combines the differences at step, step/2, step/4, ... to eliminate the lowest power.
+  // combines the differences at step, step/2, step/4, ... to eliminate the lowest power left.
   static Estimate richardson(std::vector<long double> row) {
     long double error = std::numeric_limits<long double>::infinity();
     for (std::size_t k = 1; k < row.size(); ++k) {
@@ -77,8 +77,8 @@ class Differences {
     return {row.back(), error};
   }
 
-  // The central difference, with the error of rounding f. Subtracts outputs one by one, so that
-  // unchanged outputs add no rounding error.
+  // The central difference with this step, and its error by rounding of f. Subtracts outputs one by
+  // one, so that unchanged outputs add no rounding error.
   Estimate central(const std::vector<Move<T>>& moves, long double step) const {
     const Tensor<T> above = at(moves, step), below = at(moves, -step);
     long double sum = 0, size = 0;

@@ -35,7 +35,7 @@ struct GradientRow {
 
 /// The outcome of check_gradients().
 struct GradientReport {
-  std::vector<GradientRow> rows;  ///< one per leaf, then one for all leaves together
+  std::vector<GradientRow> rows;  ///< one per probed leaf, then one for all leaves together
   /// Other failures, in words: no gradient arrives at a leaf, two calls differ, gradients do not
   /// accumulate, backward is not linear, or every gradient is zero, which makes the check vacuous.
   std::vector<std::string> failures;
@@ -61,22 +61,22 @@ struct GradcheckOptions {
   /// Allowed |analytic - numeric|: for an entry, relative to the largest |numeric| of the leaf; for
   /// a direction, to the larger of |numeric| and the gradient's norm. 1e-11 suits a whole model.
   double tolerance = 1e-12;
-  /// Allowed relative error of a single entry. Applies to entries whose |numeric| is above 1e-3 of
-  /// the leaf's largest one.
+  /// Allowed |analytic - numeric| of an entry, relative to the |numeric| of this entry. Applies to
+  /// entries with a |numeric| above 1e-3 of the largest |numeric| of the leaf.
   double entry_tolerance = 1e-10;
-  /// An error that is always allowed, relative to the largest |numeric| of all leaves. It matters
-  /// for leaves with a true gradient of zero.
+  /// An error that is always allowed, relative to the largest |numeric| of all leaves. This option
+  /// matters for leaves with a true gradient of zero.
   double floor = 1e-14;
   /// First step of the differences, relative to max(1, |x|).
   double step = 1e-2;
   /// Levels of Richardson extrapolation, at least 1; each level costs two calls of f. Two levels
   /// are enough for a whole model with a step of 1e-3.
   std::size_t levels = 4;
-  /// Most entries to probe in a leaf. Larger leaves are probed at this many random entries.
+  /// Most entries to probe in a leaf. If a leaf has more elements, the probed ones are random.
   std::size_t entries = 64;
-  /// Random directions probed through each larger leaf, and through all leaves together.
+  /// Random directions in each leaf of more than `entries` elements, and in all leaves together.
   std::size_t directions = 4;
-  bool small_directions = false;  ///< probes directions through the smaller leaves, too
+  bool small_directions = false;  ///< probes random directions in smaller leaves, too
   std::uint64_t seed = 0;         ///< seed of the random entries and directions
   /// If given, probes only these places. Maps the name of each leaf to GradientRow::place of an
   /// earlier report.

@@ -72,8 +72,8 @@ struct AttentionGradients {
 
 /// An attention to compute. Requires: the masks have the shapes that AttentionMasks documents.
 ///
-/// With `bf16`, the elements of the inputs are Bf16. Scores and their gradients are rounded to Bf16
-/// before they are multiplied. Everything else is in T.
+/// With `bf16`, the elements of the inputs are Bf16. Matrix products read attention weights and
+/// gradients of scores rounded to Bf16. Everything else is in T.
 struct AttentionProblem {
   AttentionOptions options;
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
@@ -92,7 +92,7 @@ template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);
 
-/// `y` is the result of attention_forward(). Its data may be null unless problem.needs_result().
+/// `y` is the result of attention_forward(); y.data may be null if needs_result() is false.
 template <class T>
 void attention_backward(const AttentionProblem& problem, const Tensor<T>& normalisers,
                         const AttentionInputs<T>& in, const InputTokens<T>& y,

@@ -38,8 +38,7 @@ void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
 }
 
-/// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum of e^(s -
-/// largest).
+/// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum before dropout.
 template <class T, class Factor>
 T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   return sum_terms<T>(n, [=](std::size_t j) {
@@ -49,9 +48,10 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   });
 }
 
-/// Replaces the scores s by the probabilities p. On entry, ds is the gradient of the probabilities
-/// after dropout; replaces ds by factor * ds - mean. `mean` is the row's sum of p * factor * ds, or
-/// 0 if unknown. Returns the sum of p times the new ds.
+/// Replaces the scores s by the probabilities p, and ds by factor * ds - mean. On entry, ds is the
+/// gradient of the probabilities after dropout. `normaliser` is the row of this query in the result
+/// of attention_forward(). `mean` is the sum of p * factor * ds over all keys of the query, or 0 if
+/// unknown. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
@@ -101,7 +101,7 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
   for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
-/// The number of keys, rounded up to a multiple of the lanes.
+/// The number of keys, rounded up to a multiple of kLanes<T>.
 template <class T>
 std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;

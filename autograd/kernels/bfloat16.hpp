@@ -8,8 +8,8 @@
 namespace xgrad {
 
 /// A bfloat16 number: the upper half of a float, that is the sign, the 8 bits of the exponent and 7
-/// bits of the fraction. It has the range of float and about 2.4 decimal digits. It holds numbers
-/// and has no arithmetic: products of Bf16 matrices add in float.
+/// bits of the fraction. It has the range of float and about 2.4 decimal digits. Bf16 has no
+/// arithmetic of its own: products of Bf16 matrices add in float.
 struct Bf16 {
   std::uint16_t bits;  ///< sign, exponent, fraction, from the highest bit down
 

@@ -10,7 +10,7 @@ namespace xgrad {
 /// has. On ARM64 these include NEON, and the name of the class is neon.
 enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 
-/// The class that matrix products use: the last one whose conditions hold.
+/// The class that matrix products use: the last line of this table with true conditions.
 ///
 ///     baseline     always
 ///     avx2         the processor has AVX2 and FMA (x86-64-v3)
@@ -19,10 +19,10 @@ enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 ///     amx          also AMX_TILE and AMX_BF16, and Linux lets the process use them
 ///
 /// Intel processors skip avx512_bf16, because on them its instruction is slower than avx512 with
-/// float32. The environment variable XGRAD_CPU selects a class of the processor by its name, so
+/// float32. The environment variable XGRAD_CPU can name any class that the processor has, so
 /// that tests can run all classes; an empty value counts as unset. Throws ConfigError when
-/// XGRAD_CPU has another value, names a class that the processor lacks, or is amx and the system
-/// does not let the process use AMX.
+/// XGRAD_CPU is not the name of a class, names a class that the processor lacks, or names amx
+/// although the system does not let the process use AMX.
 Cpu cpu();
 
 /// The class that the other kernels were compiled for. XGRAD_CPU does not change it.

@@ -23,7 +23,7 @@ auto with_factors(const T* factors, const F& f) {
 }
 
 /// Calls body(offset, factors, n) in parallel for pieces of a tensor of this shape: whole rows with
-/// n elements from `offset` on. `factors` is null if p is 0. Backward computes the factors again.
+/// n elements from `offset` on. `factors` is null if p is 0. Each call computes the same factors.
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {

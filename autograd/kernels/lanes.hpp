@@ -114,8 +114,8 @@ T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
   return fold_registers<lanes>(n, start, op, terms_at, term);
 }
 
-/// fold_registers() of the elements of x. Loads them directly: in fold_terms(), the compiler would
-/// copy them through memory.
+/// fold_registers() of the elements of x. Loads registers from x directly; with fold_terms(), the
+/// compiler would copy the elements through memory first.
 template <class T, class Op>
 T fold_elements(const T* x, std::size_t n, T start, const Op& op) {
   return fold_registers<kLanes<T>>(

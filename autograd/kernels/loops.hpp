@@ -34,7 +34,7 @@ void for_elements(std::size_t n, const F& f) {
   });
 }
 
-/// The scalar of long sums: double for float. Such sums are few, so the precision costs no time.
+/// The type of long sums: double for float. Long sums are few, so the precision costs no time.
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
@@ -62,10 +62,10 @@ void for_each_row(const RowLayout& rows, const F& f) {
   });
 }
 
-/// Adds the sum of all rows to `sums` (width). add(row, part) adds a row to `part`, the sums of a
-/// block of `grain` rows. After these `width` sums, `part` has `room` elements of work space.
-/// Blocks run in parallel and are added in order, so the bits do not depend on the number of
-/// threads.
+/// Adds the sum of all rows to `sums` (width). add(row, part) adds the row with the number `row` to
+/// `part`, which has the `width` sums of a block of `grain` rows, then `room` elements of work
+/// space. Blocks run in parallel and are added in order, so the bits do not depend on the number
+/// of threads.
 template <class T, class Add>
 void add_rows(std::size_t rows, std::size_t grain, std::size_t width, std::size_t room,
               const Add& add, T* sums) {
@@ -99,12 +99,12 @@ T exp_sum(const T* x, std::size_t n, T shift) {
   return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
 }
 
-/// A contiguous tensor as three axes: all axes before one axis, that axis, and all axes after it.
+/// A contiguous tensor, seen as a tensor of shape (outer, extent, inner) around one of its axes.
 struct AxisView {
-  std::size_t axis = 0;  // counted from 0
-  std::size_t outer = 1;
-  std::size_t extent = 1;
-  std::size_t inner = 1;
+  std::size_t axis = 0;    // index of this axis
+  std::size_t outer = 1;   // product of the extents before this axis
+  std::size_t extent = 1;  // of this axis
+  std::size_t inner = 1;   // product of the extents after this axis
 };
 
 /// The index of an axis; a negative `axis` counts from the end. Throws ShapeError when the axis
@@ -115,7 +115,7 @@ inline std::size_t axis_of(const char* op, const Shape& shape, std::ptrdiff_t ax
   return index;
 }
 
-/// The view of a tensor of `shape` around `axis`. Throws as axis_of().
+/// The AxisView of a tensor of `shape` around `axis`. Throws as axis_of().
 inline AxisView split_at(const char* op, const Shape& shape, std::ptrdiff_t axis) {
   AxisView view{axis_of(op, shape, axis)};
   for (std::size_t i = 0; i < view.axis; ++i) view.outer *= shape[i];

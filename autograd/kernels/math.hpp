@@ -91,7 +91,7 @@ inline long double erf(long double x) {
 inline float log(float x) {
   if (!(x > 0 && x < std::numeric_limits<float>::infinity())) return float(portable::log(x));
   // x = 2^k m; with s = (m - 1) / (m + 1), log m = 2 s (1 + s^2/3 + s^4/5 + ...), in double.
-  constexpr auto kLowest = std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2);  // of m
+  constexpr auto kLowest = std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2);  // lowest m
   const auto bits = std::bit_cast<std::int64_t>(double(x));
   const std::int64_t k = (bits - kLowest) >> 52;
   const double m = std::bit_cast<double>(bits - (k << 52));

@@ -58,11 +58,11 @@ class Operand {
   Saved<Bf16> rounded_;
 };
 
-/// Input i, rounded. If the input is the result of a recorded op, the ops of this thread share the
-/// rounded copy while one of these ops keeps it.
+/// A copy of input i, rounded to Bf16. If the input is the result of a recorded op, all ops of this
+/// thread that read the input share one copy, which lives as long as one of these ops keeps it.
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
 
-/// Input i of an op as an operand of forward(). With `keep`, the operand can be kept for backward.
+/// Input i of an op as an operand of forward(). Set `keep` if backward() needs the operand, too.
 template <class T>
 Operand<T> operand(const Inputs<T>& x, std::size_t i, bool bf16, bool keep = true) {
   if constexpr (std::is_same_v<T, float>) {
@@ -81,7 +81,7 @@ struct PackedCopies {
 };
 
 /// The packed copy of a weight (out, in), for x weight^T. Null if pack_weights() was not called for
-/// the weight, or if its shape has changed since.
+/// the weight, or if the shape of the weight has changed since the copy was made.
 template <class T>
 const PackedMatrix<T>* packed_copy(const Tensor<T>& weight, bool bf16) {
   const auto& copies = static_cast<const Versioned<T>&>(weight).packed;

@@ -12,11 +12,11 @@
 
 namespace xgrad::detail {
 
-// Words of counters in the lower half of each lane; the upper half is ignored.
+// Each lane has one word of a counter in its lower half. The upper half is ignored.
 typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kRegisterBytes)));
 inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
 
-/// Vectors of counters that the registers hold at a time.
+/// The number N of vectors for philox() with which all words of the counters fit the registers.
 inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
 /// The 64-bit product of b and the lower half of a.
@@ -37,8 +37,8 @@ inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #endif
 }
 
-/// Replaces the counters c, four words each, by their random words. Lanes is PhiloxLanes, or one
-/// std::uint64_t.
+/// Replaces each counter of four words by four random words. c[w] has word w of all counters. Lanes
+/// is PhiloxLanes, with a counter per lane, or std::uint64_t, with one counter.
 template <class Lanes, int N>
 inline void philox(std::uint64_t key, Lanes (&c)[4][N]) {
   std::uint32_t k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);

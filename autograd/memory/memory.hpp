@@ -18,8 +18,8 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
-/// Argument-dependent lookup searches this namespace for functions that take a Tensor, so it holds
-/// none. In namespace xgrad, lookup would find ops, and clang would reject calls of xt::mean().
+/// Holds no functions. Argument-dependent lookup searches the namespace of Allocator for functions
+/// that take a Tensor. With Allocator in xgrad, clang would find ops and reject xt::mean().
 namespace memory {
 
 /// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not

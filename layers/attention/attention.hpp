@@ -72,7 +72,7 @@ class MultiHeadAttention {
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
   /// broadcast to (B, H, N, M), where M is the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing. It is for observers; if it is null, they get masks.key_mask.
+  /// padding, hides nothing. It is for observers; if it is null, observers get masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;

@@ -40,7 +40,7 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
-/// Returns x, the tensor called `name`, or another tensor of the same shape to use in its place.
+/// Returns x, the tensor called `name`, or another tensor of the same shape to use in place of x.
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 

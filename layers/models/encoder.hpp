@@ -84,9 +84,9 @@ struct EncoderCache {
 ///     z' = z + self_attn(norm1(z)),  z'' = z' + mlp(norm2(z'))
 ///
 /// Residual lists the other orders. Parameters under self_attn, linear1, linear2, norm1 and norm2,
-/// as in PyTorch's nn.TransformerEncoderLayer; in sandwich order also norm1_post and norm2_post. A
-/// decoder attends to the memory before the MLP, z + multihead_attn(norm2(z), memory), so the norm
-/// of the MLP is norm3, as in nn.TransformerDecoderLayer. Vaswani et al. 2017.
+/// as in PyTorch's nn.TransformerEncoderLayer; in sandwich order also norm1_post and norm2_post. In
+/// a decoder, z + multihead_attn(norm2(z), memory) comes before the MLP, and the norm of the MLP is
+/// norm3, as in nn.TransformerDecoderLayer. Vaswani et al. 2017.
 template <class T>
 class EncoderBlock {
  public:
@@ -124,8 +124,8 @@ class Encoder {
   /// x (B, N, D) -> (B, N, D); every block gets the same bias and memory.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}, const Memory<T>& memory = {}) const;
-  /// Starts decoding: returns the cache before the first token. In a decoder, the cache then holds
-  /// the keys and values of the memory.
+  /// Starts decoding: returns the cache before the first token. In a decoder, this cache already
+  /// holds the keys and values of the memory.
   EncoderCache<T> start(const Memory<T>& memory = {}) const;
   /// Decodes causally: x (B, N, D) -> (B, N, D), where x are the tokens that follow the tokens of
   /// `cache`. Appends the keys and values of x to `cache`, like MultiHeadAttention::decode_step().

@@ -59,9 +59,8 @@ struct Generated {
 /// `end`, which is part of it, or after `longest` classes. `longest` is at least 1.
 ///
 /// Teacher forcing and greedy decoding read the same classes up to the first error. So an output is
-/// generated without error exactly when every class is correct under teacher forcing. The exact
-/// match of Metrics is measured under teacher forcing, and equals the exact match of generated
-/// outputs.
+/// generated without error exactly when every class is correct under teacher forcing. Therefore
+/// Metrics::exact, measured under teacher forcing, is also the exact match of generated outputs.
 template <class T>
 std::vector<Generated<T>> generate(Decoding<T>& decoding, std::int32_t end, std::size_t longest);
 

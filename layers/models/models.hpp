@@ -68,7 +68,7 @@ class EncoderDecoderModel final : public SequenceModel<T> {
   /// Makes its parameters below `root`.
   EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);
 
-  /// Throws ShapeError when input.outputs is absent, of length 0 or too long.
+  /// Throws ShapeError when input.outputs is absent, of length 0 or too long for the positions.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
   /// Starts with empty outputs. Runs the encoder only once, here.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
@@ -98,7 +98,7 @@ struct WindowMlpOptions {
 /// A baseline without attention, an MLP on each token and its neighbours:
 /// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with the activation function f and
 /// a window of 2 w + 1 tokens. x is 0 outside the sequence and at padding. The head turns h, or
-/// pooled h, into logits.
+/// the result of pooling h, into logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>

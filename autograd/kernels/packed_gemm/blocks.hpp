@@ -54,7 +54,7 @@ template <class Isa, class T, int R, int V>
 ///
 /// Every element of C is one chain of multiply-adds in the order of p, so its bits do not depend on
 /// R and V. B is prefetched eight rows ahead. C is needed only at the end; the first steps prefetch
-/// it line by line, because a burst of prefetches would stall the loop.
+/// C line by line, because a burst of prefetches would stall the loop.
 template <class Isa, class T, int R, int V>
 [[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
@@ -278,7 +278,7 @@ class BlockedProduct {
   template <int Width>
   void multiply_row_of_tiles(TileKernels<Isa, T>& tiles, const BlockOfB& block, std::size_t i,
                              std::size_t rows, const T* packed) const {
-    const bool side_by_side = kRowsOfSteps || !a_transposed_;  // the steps of a row
+    const bool side_by_side = kRowsOfSteps || !a_transposed_;  // steps of a row of A
     TileJob<T> job;
     job.k = block.k;
     job.a_row = !side_by_side ? 1 : pack_a_ ? block.k : x_.a.stride / K;

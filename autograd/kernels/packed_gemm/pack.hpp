@@ -16,8 +16,8 @@ struct Shuffle {
   static constexpr int kGroup = 16 / sizeof(T);
   using Vec = typename Simd<Isa, T>::Vec;
 
-  /// Interleaves units of `Unit` lanes of a and b, group by group. Each new group of a comes from
-  /// the lower halves of the group in a and in b, each new group of b from the upper halves.
+  /// Interleaves units of `Unit` lanes of a and b within each group. The lower halves of the group
+  /// in a and in b give the new group of a; the upper halves give the new group of b.
   template <int Unit>
   [[gnu::always_inline]] static void zip(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool upper) {
@@ -28,7 +28,7 @@ struct Shuffle {
     });
   }
 
-  /// a becomes the even groups of a and then of b; b becomes the odd groups of a and then of b.
+  /// a becomes the even groups of a, then those of b; b becomes the odd groups of a, then of b.
   [[gnu::always_inline]] static void sort_groups(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool odd) {
       const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);
@@ -60,7 +60,7 @@ template <class Isa, class T>
   using S = Shuffle<Isa, T>;
   constexpr int G = S::kGroup, L = S::kLanes;
 #pragma GCC unroll 16
-  for (int i = 0; i < L; i += G) {  // within groups: squares of G x G
+  for (int i = 0; i < L; i += G) {  // transposes G x G lanes in each group
     auto* r = rows + i;
     S::template zip<1>(r[0], r[1]);
     if constexpr (G == 4) {
@@ -73,7 +73,7 @@ template <class Isa, class T>
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < G; ++i) {  // then whole groups as elements, if a vector has 2 or 4
+  for (int i = 0; i < G; ++i) {  // then transposes whole groups, if there are 2 or 4
     auto* r = rows + i;
     if constexpr (L / G > 1) S::sort_groups(r[0], r[G]);
     if constexpr (L / G == 4) {

@@ -80,7 +80,7 @@ struct Avx512Bf16 : Vectors<64> {};
 /// This is so if cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
-/// The kernel of a class. For each class, one source file instantiates it; this file is compiled
+/// The kernel of a class. For each class, one source file instantiates this kernel and is compiled
 /// with the flags of the class.
 template <class Isa, class T, class In = T>
 void packed_gemm(const Product<T, In>& product, void* scratch);

@@ -135,7 +135,7 @@ template <class In>
 struct RowCursor {
   const In* first;
   std::size_t stride, terms;
-  // Always inlined: its name does not contain the instruction set, so the linker could merge it.
+  // Always inlined: its name lacks the instruction set, so the linker could merge its versions.
   [[gnu::always_inline]] RowCursor operator+(std::size_t columns) const {
     return {first + columns, stride, terms};
   }
