@@ -85,7 +85,7 @@ const char* outputs_read(bool forced);
 std::string to_text(const AttentionStudy& study);
 std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 /// The map of one head for one sample as characters, denser for larger weights: one row per query,
-/// one column per key. `rows` and `columns` are their names; positions without a name get a number.
+/// one column per key. `rows` and `columns` name them; a position without a name gets its number.
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
@@ -107,7 +107,7 @@ std::size_t attended_tokens(const Example& example, const TaskShape& shape, std:
 /// Draws the map of one head for the first sample: one row of pixels per query, one column per key.
 /// White is 0, dark blue the largest weight; shades follow the square root of the weight.
 Picture head_picture(const AttentionMap& map, std::size_t head);
-/// Draws the maps of all heads as head_picture() does, side by side, each about 128 pixels wide.
+/// Draws all heads' maps as head_picture() does, side by side, each enlarged to about 128 pixels.
 Picture heads_picture(const AttentionMap& map);
 
 }  // namespace xgrad

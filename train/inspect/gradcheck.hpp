@@ -61,10 +61,10 @@ std::optional<Certificate> read_certificate(const Folder& run);
 /// One sentence: whether the check passed, the number of tensors and the worst error.
 std::string sentence(const Certificate& certificate);
 
-/// Checks up to 8 tensors again, each where the certificate has its worst error. Returns the number
-/// of these tensors. `config` is the config of the run in the directory `run`. Throws ConfigError,
-/// DataError, IoError. Throws CheckpointError if the certificate belongs to another config or a
-/// failed check, or if a derivative now differs from the certificate.
+/// Checks up to 8 tensors again, each at the place of its worst error in the certificate. Returns
+/// the number of these tensors. `config` is the config of the run in the directory `run`. Throws
+/// ConfigError, DataError, IoError. Throws CheckpointError if the certificate belongs to another
+/// config or a failed check, or if a derivative now differs from the certificate.
 std::size_t recheck(const Certificate& certificate, const Config& config, const std::string& run);
 
 }  // namespace xgrad

@@ -24,9 +24,9 @@ struct LengthScore {
 
 /// Evaluates the model of a run, or the ensemble of several runs, on a split, once for each of
 /// `lengths` (ascending). A task with a key `length` draws examples of exactly this length, which
-/// may exceed the lengths of training. For other tasks, a score is over the split's examples that
-/// are longer than the previous length and not longer than its own. Calls progress(done, total)
-/// before each score. Throws ConfigError if examples have no length, or no length has a score.
+/// may exceed the lengths of training. For other tasks, the score of a length is over the split's
+/// examples of at most this length that are longer than the previous length. Calls progress(done,
+/// total) before each score. Throws ConfigError if examples have no length, or if no score exists.
 std::vector<LengthScore> score_lengths(
     std::span<const FoundRun> sources, Split split, const std::vector<std::size_t>& lengths,
     const std::function<void(std::size_t done, std::size_t total)>& progress);

@@ -19,7 +19,7 @@ struct RunHistory {
   enum class State { finished, failed, unfinished };
 
   std::string path;         ///< directory of the run
-  std::string name;         ///< set by read_runs(): last part of `path`, with parents if needed
+  std::string name;         ///< set by read_runs(): last part of `path`, with parents if not unique
   std::string config_text;  ///< text of its config.toml
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
@@ -58,7 +58,7 @@ std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 /// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, the mean row is the
 /// row of that run.
 struct RunGroup {
-  std::string name;  ///< of one run, its name; of several, the keys in which groups differ
+  std::string name;  ///< of one run: its name; of several: keys and values in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
   /// Mean rows for each split. last: the mean of the last rows of the averaged() runs; an empty row
   /// if there are none. rows: the means at each step at which all these runs have rows.

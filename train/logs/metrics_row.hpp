@@ -45,7 +45,7 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
 struct RowsUntil {
   std::uint64_t end = 0;                ///< number of bytes before the first row of a later step
   bool has_end = true;                  ///< whether a newline ends these bytes
-  std::vector<std::uint64_t> bad = {};  ///< numbers, from 1, of lines there that are not rows
+  std::vector<std::uint64_t> bad = {};  ///< numbers of the bad lines in these bytes, from 1
 };
 
 /// Finds the rows of a run up to `step` in a log, which must exist. If the step is not `validated`,

@@ -36,7 +36,7 @@ struct StepReport {
   std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
   double head_diversity = 0;   ///< penalty of train.head_diversity; 0 if this weight is 0
-  Metrics metrics = {};        ///< metrics of the step's batch; empty except every log.every steps
+  Metrics metrics = {};        ///< metrics of the batch; empty unless log.every divides `step`
   std::string failure = {};    ///< why the step updated nothing; empty after an update
   /// If no gradient reaches some parameter: the op at which the gradient ends. Such a failure ends
   /// the run. Empty for other failures.
@@ -81,8 +81,8 @@ struct Progress {
   /// Returns whether this value is finite and the best so far.
   bool observe(double loss, const Figure& figure);
   /// Counts another failed step. Returns whether this step ends the run. With [train] on_spike =
-  /// "stop", every failed step ends the run. With "skip", a `lasting` failure ends it: weights or
-  /// optimizer hold NaN or infinity. With any value, the eleventh failure in a row ends it.
+  /// "stop", every failed step ends the run. With "skip", a `lasting` failure ends the run: weights
+  /// or optimizer hold NaN or infinity. With any value, the eleventh failure in a row does so.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -235,7 +235,7 @@ class Trainer {
   std::string failure_of_state() const;
   // Describes a loss or gradient norm that is NaN or infinite, or a spike of the norm; else empty.
   std::string failure_of(const StepReport& report) const;
-  // If a check for dead gradients is due and finds some, sets report.failure.
+  // If a check for dead gradients is due and finds any, sets report.failure.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
   // Skips a failed step or rolls back, unless the run has to end.

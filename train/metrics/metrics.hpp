@@ -74,7 +74,7 @@ class RatioMean {
   double standard_error() const;       ///< standard error of the mean
   double count() const { return n_; }  ///< number of targets so far
 
-  void add(const RatioMean& other);  ///< adds the samples of another mean of the same number
+  void add(const RatioMean& other);  ///< adds all samples of `other`
   /// Calls f(number) for each of its numbers, to save or restore the number.
   template <class F>
   void visit(const F& f) {

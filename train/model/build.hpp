@@ -21,7 +21,7 @@ std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoi
 /// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs under an
 /// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
 /// float. Weights and losses are float. Requires: T is the type that with_precision() gives, or a
-/// wider type, for results to compare with. Throws ConfigError if model and task do not fit.
+/// wider type (to compute a reference). Throws ConfigError if model and task do not fit.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
                                              Parameters<T>& parameters);

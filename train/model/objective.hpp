@@ -32,7 +32,7 @@ Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 /// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
 /// for class c of K, where n_c of the n training targets are of class c, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
-/// or if a class has no target to balance with. `train` may be null unless weights are balanced.
+/// or if a class without targets needs a balanced weight. `train` may be null for other weights.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 
@@ -56,7 +56,7 @@ struct StepSize {
 /// Adds up the sizes of the micro-batches of a step.
 StepSize step_size(const Objective& objective, const std::vector<Batch>& batches);
 
-/// The contribution of a micro-batch to the loss of its step. The weight is head_diversity.
+/// What a micro-batch adds to the loss of its step. `weight` is Objective::head_diversity.
 template <class T>
 struct TrainingLoss {
   Variable<T> outputs;    ///< outputs of the model

@@ -30,7 +30,7 @@ inline std::size_t cut_of(const Range& node) {
 }
 
 /// The largest nodes in the subtree of `node`, in order, that lie inside a range of shards. If one
-/// rank has the shards of the range, the other ranks need only its sums of these nodes.
+/// rank has the shards of the range, the other ranks need only that rank's sums of these nodes.
 inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
   if (range.end <= node.begin || node.end <= range.begin) return {};
   if (range.begin <= node.begin && node.end <= range.end) return {node};
@@ -50,7 +50,7 @@ inline bool is_node(const Range& range, std::size_t count) {
 /// without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient form one long row, which is divided into
-/// buckets. A rank sends a bucket once its gradients are complete. Every rank updates its slice of
+/// buckets. A bucket is sent when all its gradients are complete. Every rank updates its slice of
 /// the row. A slice consists of a part of each bucket, so that all ranks receive the same amount of
 /// data at any time.
 template <class T>
@@ -85,7 +85,7 @@ class GradientShards {
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// Gathers the complete tensors of `states`, of which each rank has only its slice. `states` are
+  /// Completes the tensors of `states`, because each rank has only its slice of them. `states` are
   /// tensors of an optimizer, such as exp_avg, one for each parameter that requires a gradient.
   /// Returns an empty list on ranks where `wanted` is false.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
@@ -102,7 +102,7 @@ class GradientShards {
     Range node;
     Tensor<T> values;
   };
-  // Sums received from some ranks; the sum of rank r is in the range from_rank[r] of the buffer.
+  // Sums received from some ranks; the sum of rank r is in the range from_rank[r] of `received`.
   struct Round {
     Tensor<T> received;
     std::vector<Range> from_rank;

@@ -24,8 +24,8 @@ namespace xgrad {
 struct RunGroup;
 
 /// Returns the page about `runs`, paths of run directories. The page uses no script and loads
-/// nothing. If a run failed or lost files, it says what cannot be shown and why. `heads` adds a
-/// study of each attention head. Throws IoError if a path is not a run.
+/// nothing. If a run failed or lost files, the page says what cannot be shown and why. `heads`
+/// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// The names of all metrics in the groups' last rows of `splits`, in the order of the rows.

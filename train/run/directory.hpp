@@ -19,7 +19,7 @@ class RunDirectory {
  public:
   /// Creates the directory of a new run: `chosen` if not empty, else runs/STEM or the next free
   /// runs/STEM-2, -3, ... Throws IoError if `chosen` holds a run, or a nonempty file with a name
-  /// that a run uses; LockError if another process uses it. Leaves a refused directory unchanged.
+  /// that a run uses; LockError if another process uses it. Leaves a refused `chosen` unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
   /// Opens a run. Throws IoError if the directory is not a run, or if one of its files is not a

@@ -40,7 +40,7 @@ struct Verdict {
 struct Result {
   std::uint64_t steps = 0;              ///< steps taken
   std::size_t parameters = 0;           ///< number of scalars in all parameters
-  Metrics test = {};                    ///< metrics on the test split at step `best`, else the last
+  Metrics test = {};                    ///< test metrics at step `best`, else at the last step
   std::optional<Ceiling> ceiling = {};  ///< best possible test result, if the task knows it
   std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
   /// The best possible test result from each token alone, if the task knows it.
