@@ -1,5 +1,5 @@
-// Captures the activations of a model at named places, replaces them, and patches them: finds the
-// activations that carry a difference between two inputs.
+// Captures and replaces the named activations of a model. Activation patching finds the activations
+// that carry a difference between two inputs.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@
 
 namespace xgrad {
 
-/// Calls a function with each activation of this name (empty: every activation) and the path of its
-/// module. The forward pass continues with the value that the function returns.
+/// Calls a function with each activation of one name, or with every activation, and with the path
+/// of its module. The forward pass continues with the value that the function returns.
 template <class T>
 class EachActivation final : public ActivationTaker<T> {
  public:
-  /// The function: returns what replaces x.
+  /// A function that returns the value to replace the activation x with.
   using Take = std::function<Variable<T>(const std::string& path, const ActivationPlace& place,
                                          const Variable<T>& x)>;
-  /// Calls `take` for the activations of this name in the model with these parameters.
+  /// Calls `take` for the activations `name` of the model with these parameters; "": for all.
   EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
       : name_(name), take_(std::move(take)) {
     for (const Parameter<T>& p : parameters) {
@@ -58,15 +58,15 @@ struct CapturedActivation {
 };
 
 /// All activations of a model for a batch, in the order in which they are computed, without
-/// dropout. A decoder reads the batch's targets, here and below.
+/// dropout. Here and in replace_activations(), a decoder reads the batch's targets.
 template <class T>
 std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& model,
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch);
 
-/// Replaces activations by the `values` of their names, rounded to T. Returns the logits of a
-/// batch, without dropout. Throws Error if the model has no activation of a name, ShapeError if a
-/// shape differs.
+/// Replaces each activation with a name in `values` by the value there, rounded to T. Returns the
+/// logits of a batch, without dropout. Throws Error if the model lacks an activation of `values`,
+/// ShapeError if a value has another shape than its activation.
 template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,
@@ -76,9 +76,9 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
 /// inputs. Patching measures how much of this difference each activation restores.
 struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
-  std::string from;                ///< answer to the input `from`
-  std::string to;                  ///< answer to the input `to`
-  std::string measure;             ///< the number d to compare: "logit of 5 - logit of 3"
+  std::string from;                ///< the model's answer to the example `from`
+  std::string to;                  ///< the model's answer to the example `to`
+  std::string measure;             ///< the number d that is compared: "logit of 5 - logit of 3"
   double from_value = 0;           ///< d for the input `from`
   double to_value = 0;             ///< d for the input `to`
   std::vector<std::string> sites;  ///< names of the activations, as capture_activations() has them
@@ -88,21 +88,21 @@ struct Patching {
   Tensor<double> restored;
 };
 
-/// Patches the activations whose names match `pattern` (* and ? stand for any characters), one at a
-/// time and one position at a time. In attention scores, the position is that of the query. Leaves
-/// out an activation that equals the activation before it, such as a residual stream with two
-/// names.
+/// Patches the activations with names that match `pattern` (* stands for any characters, ? for
+/// one): one activation at one position at a time. In attention scores, a position is a query.
+/// Leaves out an activation that equals the activation before it, such as a residual stream with
+/// two names.
 ///
 /// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
 /// last output with different answers. For numbers, d is the output that differs most. Requires:
-/// both examples passed check_example(). Throws DataError if they differ in length, or if their
-/// answers are the same, and ConfigError if no activation matches or the task generates sequences.
+/// both examples passed check_example(). Throws DataError if the examples differ in length or have
+/// equal answers, and ConfigError if no activation matches or the task generates sequences.
 template <class T>
 Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                            const TaskShape& shape, const Example& from, const Example& to,
                            const std::string& pattern);
 
-std::string restored_text(double restored);  ///< an element of Patching::restored with two digits
+std::string restored_text(double restored);  ///< a number of Patching::restored as "0.25"
 
 /// Returns a table to print, ending with a line feed; `tokens` name the positions.
 std::string to_text(const Patching& patching, const std::vector<std::string>& tokens);

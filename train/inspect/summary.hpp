@@ -12,18 +12,18 @@
 
 namespace xgrad {
 
-/// A module in the tree of parameter names, with everything below it.
+/// A module in the tree of parameter names. All numbers include its submodules.
 struct ModuleSummary {
   std::string path;            ///< "encoder.layers.0.self_attn"; empty for the root
   std::size_t parameters = 0;  ///< trainable scalars
   std::uint64_t flops = 0;     ///< floating-point operations in forward of one micro-batch
-  /// Ops of this module alone, in the order in which they first ran.
+  /// Names of the ops of this module, without its submodules, in the order in which they first ran.
   std::vector<std::string> ops = {};
   Shape output = {};  ///< output of the last op in this module or a submodule
 };
 
-/// The shapes inside one attention: B examples, H heads, N queries of width d, M keys, and values
-/// of width d_v. Fused attention computes the scores in blocks and never stores them whole.
+/// The shapes inside one attention module: B examples, H heads, N queries of width d, M keys, and
+/// values of width d_v. Fused attention computes the scores in blocks and never stores all of them.
 struct AttentionSummary {
   std::string path;  ///< "encoder.layers.0.self_attn"
   Shape queries;     ///< (B, H, N, d)
@@ -34,18 +34,18 @@ struct AttentionSummary {
 };
 
 /// The summary of a model. FLOPs are counted during the step, for matrix products only: 2 m n k for
-/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter. Other ops
-/// belong to the module of the op before.
+/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter. Any other
+/// op belongs to the same module as the op before it.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
   std::size_t examples = 0;                  ///< examples in the first micro-batch of the step
   std::vector<ModuleSummary> modules;        ///< each module before its submodules; the root first
-  std::vector<AttentionSummary> attentions;  ///< in the order in which they run
+  std::vector<AttentionSummary> attentions;  ///< attention modules in the order in which they run
   /// Names and shapes of the activations that can be captured and replaced, in order of
   /// computation.
   std::vector<std::pair<std::string, Shape>> activations;
   std::size_t frozen = 0;           ///< number of frozen scalars
-  std::uint64_t step_flops = 0;     ///< forward and backward of all micro-batches of a step
+  std::uint64_t step_flops = 0;     ///< FLOPs of forward and backward of all micro-batches
   std::size_t weight_bytes = 0;     ///< size of the parameters
   std::size_t gradient_bytes = 0;   ///< size of the gradients of trained parameters
   std::size_t optimizer_bytes = 0;  ///< size of the optimizer's state

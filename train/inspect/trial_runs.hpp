@@ -15,9 +15,9 @@ namespace xgrad {
 
 /// The end of training on one batch.
 struct Overfit {
-  std::size_t examples = 0;  ///< in the batch
+  std::size_t examples = 0;  ///< number of examples in the batch
   StepReport last = {};      ///< the last step
-  bool memorised = false;    ///< whether its loss was below 1e-3
+  bool memorised = false;    ///< whether the loss of the last step was below 1e-3
 };
 
 /// Trains on the first batch only, without dropout, label smoothing and weight decay, until the
@@ -25,24 +25,24 @@ struct Overfit {
 /// model, because noise in the targets is learned slowly. Calls `watch` after each step.
 Overfit overfit_batch(Config config, const std::function<void(const StepReport&)>& watch);
 
-/// A learning rate and the smoothed training loss at it.
+/// A learning rate that was tried, and the smoothed training loss at its step.
 struct TriedRate {
   double lr;    ///< the learning rate
   double loss;  ///< moving average of the losses so far
 };
 
 /// The learning rate range test (Smith 2017): trains `steps` steps at learning rates that grow from
-/// `from` to `to`, fewer if the loss diverges. Throws NumericError or Error if the loss diverges
-/// after too few steps.
+/// `from` to `to`. Stops earlier if the loss diverges. Throws NumericError or Error if the loss
+/// diverges after too few steps.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate at which the loss falls fastest, from a tenth of the curve before this point
-/// to a tenth after it.
+/// The learning rate at which the loss falls fastest. The fall at a point of the curve is measured
+/// between a tenth of all points before it and a tenth of all points after it.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters
 
-/// Sum over all calls of an op, of an op's backward, or of a part of a step that is not an op.
+/// Sums over all calls of an op, of the backward of an op, or of a part of a step that is no op.
 struct ProfileRow {
   std::string name;         ///< "linear", "linear backward", "loader"
   std::uint64_t calls = 0;  ///< number of calls in all steps
@@ -57,8 +57,8 @@ struct ProfileRow {
 struct Profile {
   std::size_t steps = 0;  ///< number of steps measured
   double seconds = 0;     ///< time of all steps
-  /// Fraction of a step's time spent in ops, loader and update, not in "other" or "between ops". It
-  /// is the median over steps, because pauses of the machine count as unexplained.
+  /// Fraction of a step's time spent in ops, loader and update, not in "other" or "between ops".
+  /// Median over steps, because a pause of the machine counts as unexplained time of its step.
   double explained = 0;
   std::vector<ProfileRow> rows = {};  ///< rows, longest first
   double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine

@@ -28,10 +28,10 @@ class Console {
   };
   /// Draws the progress line, at most ten times a second. Does nothing without a terminal.
   void progress(const Progress& progress);
-  /// Draws how much of a file has been read, like progress(); clears the line when all is read.
+  /// Draws how much of a file has been read, in bytes, like progress(). Clears the line at the end.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws "WHAT: 3 of 8 UNIT" for done = 3 * `of` and total = 8 * `of`; clears the line at the
-  /// end.
+  /// Draws "WHAT: 3 of 8 UNIT" for done = 3 * `of` and total = 8 * `of`, where `of` is the size
+  /// of a UNIT. Clears the line at the end.
   void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
                 std::uint64_t of = 1);
   /// Contents of the progress line of a sweep.
@@ -42,7 +42,7 @@ class Console {
     std::optional<double> best = {};  ///< lowest validation loss of the runs that ended
     std::optional<double> left = {};  ///< estimate of the remaining seconds
   };
-  /// Draws how many runs are done, like progress().
+  /// Draws the progress line of a sweep, like progress(). Clears the line when all runs are done.
   void runs(const Runs& runs);
   /// Prints the row of an evaluation, the first time below column headings. Returns the row.
   std::string evaluation(const Progress& progress, const Metrics& validation);

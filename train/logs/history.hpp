@@ -15,11 +15,11 @@ namespace xgrad {
 
 /// A run as its files describe it.
 struct RunHistory {
-  /// Finished: it has scored the test split.
+  /// A run is finished once it has scored the test split.
   enum class State { finished, failed, unfinished };
 
-  std::string path;  ///< directory of the run
-  std::string name;  ///< from read_runs(): last part of the path, with parents if others share it
+  std::string path;         ///< directory of the run
+  std::string name;         ///< set by read_runs(): last part of `path`, with parents if not unique
   std::string config_text;  ///< text of its config.toml
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
@@ -29,18 +29,18 @@ struct RunHistory {
   std::uint64_t scored_step = 0;  ///< step of the test, else of the last validation; 0: none yet
   double seconds = 0, rate = 0;   ///< from the last row of timing.jsonl; 0 if there is none
 
-  /// The last row of a split, or nullptr. For validation: the row of the step with the test score.
+  /// The last row of a split, or nullptr. For validation, the last row up to the step of the test.
   const MetricsRow* last(const std::string& split) const;
 };
 
 /// "finished", "failed" or "unfinished".
 const char* to_string(RunHistory::State state);
 
-/// The last line in the log.txt of a failed run.
+/// The last line of log.txt for a run that fails with this error message.
 std::string failure_line(const std::string& message);
 
-/// A sentence if the last validation is worse than the best validation by more than the standard
-/// error of the last validation; else "".
+/// A sentence for the user if train.best_metric is worse in the last validation than at `best_step`
+/// by more than the standard error of the last validation; else "".
 std::string got_worse(const TrainConfig& train, const std::vector<MetricsRow>& rows,
                       std::uint64_t best_step);
 
@@ -50,25 +50,25 @@ MetricsRow last_timing(const Folder& run);
 /// Reads the files of a run. Throws IoError if the directory is not a run, ConfigError if its
 /// config is invalid.
 RunHistory read_run(const std::string& directory);
-/// Reads several runs. Their names differ, unless a directory is given twice.
+/// Reads several runs and gives them different names, unless a directory is given twice.
 std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 
-/// Runs whose configs differ only in train.seed. A mean row holds the mean of each number that all
-/// averaged rows have. If there are several rows, it also holds the standard error as "<name>_se",
+/// Runs with configs that differ only in train.seed. A mean row holds the mean of each number that
+/// all n averaged rows have. For n > 1, it also has the standard error of each mean as "<name>_se",
 /// s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). In a group of one run, the mean row is the
 /// row of that run.
 struct RunGroup {
-  std::string name;              ///< name of the run; for several, the keys in which groups differ
+  std::string name;  ///< of one run: its name; of several: keys and values in which groups differ
   std::vector<RunHistory> runs;  ///< at least one
-  /// Means for each split. last: the mean of the runs' last rows, an empty row if no run has one.
-  /// rows: the means at each step for which all runs have rows.
+  /// Mean rows for each split. last: the mean of the last rows of the averaged() runs; an empty row
+  /// if there are none. rows: the means at each step at which all these runs have rows.
   std::map<std::string, MetricsRow> last = {};
   std::map<std::string, std::vector<MetricsRow>> rows = {};
 
   /// "finished", "failed" or "unfinished"; for several runs "3 finished, 1 failed".
   std::string state() const;
-  /// The runs that the means average: the finished runs; the unfinished ones if none finished; all
-  /// if all failed.
+  /// The runs in the means: the finished runs or, if there are none, the unfinished runs or, if all
+  /// runs failed, all runs.
   std::vector<const RunHistory*> averaged() const;
 };
 

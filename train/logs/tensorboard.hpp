@@ -1,5 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run. The file is a sequence of records. Each is written in one call, whole:
+// read during the run. The file is a sequence of records. One call writes one complete record:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
@@ -37,7 +37,7 @@ struct Histogram {
 template <class T>
 Histogram histogram(const T* x, std::size_t count);
 
-/// Does nothing unless [log] tensorboard is set.
+/// The event file of a run. All functions do nothing unless [log] tensorboard is set.
 class TensorBoard {
  public:
   /// Creates an event file with the config as text and as hyperparameters, for a run that begins or
@@ -49,12 +49,12 @@ class TensorBoard {
   /// Adds histograms of parameters as weights/NAME, and of their gradients as gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
-  /// Adds the attention maps of the first validation example as attention/MODULE, if it has at most
-  /// kMostMapped tokens. `parameters` are the ones that validation used.
+  /// Adds the attention maps of the first validation example as attention/MODULE, unless it has
+  /// more than kMostMapped tokens. `parameters` are the parameters that the validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);
-  /// Marks that the run continues from this step. TensorBoard hides later events.
+  /// Marks that the run continues from `step`. TensorBoard hides earlier events of later steps.
   void go_back(std::uint64_t step);
   /// Marks the run as finished.
   void finish();

@@ -30,14 +30,14 @@ namespace xgrad {
 struct StepReport {
   std::uint64_t step = 0;   ///< number of steps taken, this one included
   std::uint64_t total = 0;  ///< number of steps of the whole run
-  double loss = 0;          ///< batch loss before the update, without penalty train.head_diversity
+  double loss = 0;          ///< batch loss before the update, without the penalty head_diversity
   double lr = 0;            ///< learning rate of the step
   double grad_norm = 0;     ///< gradient norm before clipping
   std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
-  double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
-  Metrics metrics = {};        ///< metrics of the step's batch; filled on every log.every-th step
-  std::string failure = {};    ///< why nothing was updated; empty after an update
+  double head_diversity = 0;   ///< penalty of train.head_diversity; 0 if this weight is 0
+  Metrics metrics = {};        ///< metrics of the batch; empty unless log.every divides `step`
+  std::string failure = {};    ///< why the step updated nothing; empty after an update
   /// If no gradient reaches some parameter: the op at which the gradient ends. Such a failure ends
   /// the run. Empty for other failures.
   std::string where = {};
@@ -58,13 +58,13 @@ class TrainerHooks {
   /// Called when a failed step ends the run; see failed_step(). Returns text to add to the error
   /// message.
   virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
-  /// Returns whether to save and end the run now. If one rank stops or saves, all ranks do.
+  /// Returns whether to save and end the run now. If stop() is true on one rank, all ranks stop.
   virtual bool stop() { return false; }
   /// Called when the run stops because another rank was told to stop.
   virtual void on_stop_of(std::size_t /*rank*/) {}
   /// Returns whether to stop an evaluation early; called before each of its batches.
   virtual bool break_off() { return false; }
-  /// Returns whether a save was requested since the last call.
+  /// Returns whether a save was requested since the last call. If so on one rank, all ranks save.
   virtual bool take_save() { return false; }
 };
 
@@ -80,9 +80,9 @@ struct Progress {
   /// Records a validation of this step: its loss, and `figure`, the value of train.best_metric.
   /// Returns whether this value is finite and the best so far.
   bool observe(double loss, const Figure& figure);
-  /// Counts another failed step. Returns whether it ends the run. With [train] on_spike = "stop",
-  /// it always does. With "skip", it does if the failure is `lasting`: weights or optimizer hold
-  /// NaN or infinity. With any value, the eleventh failure in a row does.
+  /// Counts another failed step. Returns whether this step ends the run. With [train] on_spike =
+  /// "stop", every failed step ends the run. With "skip", a `lasting` failure ends the run: weights
+  /// or optimizer hold NaN or infinity. With any value, the eleventh failure in a row does so.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -91,9 +91,9 @@ struct Progress {
   double best_value = std::numeric_limits<double>::infinity();  ///< best train.best_metric
   std::uint64_t best_step = 0;        ///< first step with that value; 0: none yet
   std::uint64_t bad_evaluations = 0;  ///< validations since best_step
-  bool owes_validation = false;       ///< a validation of the last step is due, but not done yet
+  bool owes_validation = false;       ///< whether the last step still has to be validated
   Plateau plateau;                    ///< state of schedule "plateau"
-  std::uint64_t averaged = 0;         ///< steps averaged so far by train.swa_start
+  std::uint64_t averaged = 0;         ///< steps in the average of train.swa_start so far
   SpikeGuard spikes;                  ///< running mean of the gradient norm
   /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
   std::uint64_t failures_in_a_row = 0;
@@ -154,8 +154,8 @@ class Trainer {
   }
   /// Calls f while the parameters hold the weights that evaluate() uses.
   void with_evaluated_weights(const std::function<void()>& f) const;
-  /// Gathers the gradients of the last step from all ranks. Before, each rank has only its slice,
-  /// as in ZeRO.
+  /// Gathers the gradients of the last step from all ranks. Before this call, each rank has only
+  /// the gradients of its slice of the parameters, as in ZeRO.
   void gather_gradients() const { shards_.gather_gradients(); }
   /// Evaluates a split, with the weights of `checkpoint` if rank 0 passes a checkpoint. Returns
   /// nothing if hooks.break_off() ended the evaluation early.
@@ -172,7 +172,7 @@ class Trainer {
   bool finished() const {
     return !owes_validation() && (step() >= total_steps_ || out_of_patience());
   }
-  /// Whether a validation of the last step is due, but not done yet.
+  /// Whether the last step still has to be validated.
   bool owes_validation() const { return progress_.owes_validation; }
   /// Whether train.patience ended the run.
   bool out_of_patience() const {
@@ -211,7 +211,7 @@ class Trainer {
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
-  // If one rank is told to save or stop, all ranks do.
+  // Returns whether any rank was asked to save, and whether any rank was asked to stop.
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
@@ -231,11 +231,11 @@ class Trainer {
   void restore(const Checkpoint& checkpoint, const Progress& progress);
   // Describes the first NaN or infinity in the parameters; empty if there is none.
   std::string failure_of_parameters() const;
-  // The same for the parameters, the optimizer's state and the averaged weights.
+  // As above, for the parameters, the optimizer's state and the averaged weights.
   std::string failure_of_state() const;
   // Describes a loss or gradient norm that is NaN or infinite, or a spike of the norm; else empty.
   std::string failure_of(const StepReport& report) const;
-  // If a check is due and finds dead parameters, the step fails.
+  // If a check for dead gradients is due and finds any, sets report.failure.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
   // Skips a failed step or rolls back, unless the run has to end.

@@ -18,7 +18,7 @@
 
 namespace xgrad {
 
-/// Calls f with an integer as a double, so that f can save or restore the integer.
+/// Calls f with the integer `whole` as a double, so that f can save or restore the integer.
 template <class F, class Whole>
 void visit_whole(const F& f, Whole& whole) {
   double number = double(whole);
@@ -57,7 +57,7 @@ struct Figure {
   bool higher_is_better = false;  ///< true of accuracy, false of loss
 };
 
-/// The value and its standard error, as "0.9934 ± 0.0002"; without the error unless it is finite.
+/// The value and its standard error, as "0.9934 ± 0.0002"; an error that is not finite is left out.
 std::string figure_text(double value, double standard_error);
 
 /// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
@@ -74,7 +74,7 @@ class RatioMean {
   double standard_error() const;       ///< standard error of the mean
   double count() const { return n_; }  ///< number of targets so far
 
-  void add(const RatioMean& other);  ///< adds the samples of another mean of the same kind
+  void add(const RatioMean& other);  ///< adds all samples of `other`
   /// Calls f(number) for each of its numbers, to save or restore the number.
   template <class F>
   void visit(const F& f) {
@@ -128,7 +128,7 @@ class RSquared {
 /// Metrics of a split or a batch. Sums are in double, in the order of the samples.
 struct Metrics {
   TargetKind target = TargetKind::classes;  ///< kind of the targets
-  NextToken next = NextToken::none;         ///< TaskShape::next of the targets added last
+  NextToken next = NextToken::none;         ///< TaskShape::next of the task
   RatioMean loss = {};      ///< loss per target, without label smoothing; cross-entropy in nats
   RatioMean accuracy = {};  ///< for classes and yes-or-no targets
   RatioMean exact = {};     ///< fraction of samples with all targets right
@@ -165,8 +165,8 @@ struct Metrics {
 
 /// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets there is
 /// no matrix. `targets` counts the targets of class c, `guesses` the predictions of c, and `both`
-/// the targets of c that were predicted as c. For yes-or-no targets, class c is a yes of output c.
-/// Then
+/// the targets of c that were predicted as c. For yes-or-no targets, class c is a yes at output c.
+/// Then, for each class,
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
@@ -257,9 +257,9 @@ struct Pass {
   const Dataset& dataset;                ///< the examples
   const TaskShape& shape;                ///< shape of the task
   std::size_t batch;                     ///< batch size
-  Context context = {};                  ///< context of the model's calls
+  Context context = {};                  ///< context to call the model with
   std::function<bool()> break_off = {};  ///< called before each batch; true ends the pass early
-  Range batches = {0, std::size_t(-1)};  ///< numbers of the batches; default: all
+  Range batches = {0, std::size_t(-1)};  ///< numbers of the batches to run; default: all
 };
 
 /// Calls see(outputs, batch) for every batch. Returns false if `break_off` ended the pass early.

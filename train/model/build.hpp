@@ -13,15 +13,15 @@
 namespace xgrad {
 
 /// Makes the task of [task], seeded with train.seed. For model.kind = "encoder_decoder", converts
-/// it by generated_task(). If the checkpoint stores what the task learned from its data, such as a
-/// vocabulary, takes it from there. Throws ConfigError, DataError, CheckpointError.
+/// it by generated_task(). If the checkpoint stores facts about the data, such as a vocabulary, the
+/// task takes them from the checkpoint. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
 /// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs under an
 /// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
-/// float. Its weights and its losses are float. Requires: T is the type that with_precision()
-/// gives, or a wider one to compute a reference. Throws ConfigError if model and task do not fit.
+/// float. Weights and losses are float. Requires: T is the type that with_precision() gives, or a
+/// wider type (to compute a reference). Throws ConfigError if model and task do not fit.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
                                              Parameters<T>& parameters);

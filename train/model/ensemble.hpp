@@ -16,8 +16,8 @@ namespace xgrad {
 /// When it generates an output (Decoding), each step averages the members' probabilities of the
 /// next class, and all members then read the class that was chosen.
 ///
-/// It is for evaluation. It has no activations: a context that observes them throws Error.
-/// Requires: at least one member; all are for the same task.
+/// An ensemble is for evaluation only. It has no activations of its own: a call with
+/// Context::activations throws Error. Requires: at least one member; all are for the same task.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_ensemble(
     TargetKind target, std::vector<std::shared_ptr<const SequenceModel<T>>> members);

@@ -32,7 +32,7 @@ Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 /// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
 /// for class c of K, where n_c of the n training targets are of class c, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
-/// or if a class to balance has no target. `train` may be null unless the weights are balanced.
+/// or if a class without targets needs a balanced weight. `train` may be null for other weights.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 
@@ -47,34 +47,34 @@ Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, co
 /// Without class weights: the number of these targets.
 double weight_of_targets(const Objective& objective, const Batch& batch);
 
-/// Total size of the micro-batches of a step.
+/// Sums over all micro-batches of a step.
 struct StepSize {
-  double targets = 0;   ///< weight_of_targets(): without class weights, their number
+  double targets = 0;   ///< weight_of_targets(): without class weights, the number of targets
   double examples = 0;  ///< number of examples
 };
 
-/// Adds up the sizes of the micro-batches.
+/// Adds up the sizes of the micro-batches of a step.
 StepSize step_size(const Objective& objective, const std::vector<Batch>& batches);
 
-/// The contribution of a micro-batch to the loss of its step, `task + weight * penalty`.
+/// What a micro-batch adds to the loss of its step. `weight` is Objective::head_diversity.
 template <class T>
 struct TrainingLoss {
   Variable<T> outputs;    ///< outputs of the model
-  Variable<T> task;       ///< sum of the task's losses, divided by StepSize::targets
-  Variable<T> penalty;    ///< see training_loss(); undefined if its weight is 0
+  Variable<T> task;       ///< sum of the losses of the targets, divided by StepSize::targets
+  Variable<T> penalty;    ///< see training_loss(); an undefined Variable if the weight is 0
   Variable<T> minimised;  ///< task + weight * penalty
 };
 
-/// Runs the model in training mode on `batch`, a micro-batch of a step of size `whole`.
+/// Runs the model with `context` on `batch`, a micro-batch of a step of the size `whole`.
 ///
-/// With Objective::head_diversity the penalty is the mean of
+/// With Objective::head_diversity > 0, the penalty is the mean of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
-/// over the examples of the step, the L attentions, including those of a decoder, and the H (H - 1)
-/// ordered pairs of heads g and h. A (N, M) are the attention maps before dropout, without rows of
-/// padding (Lin et al. 2017). TrainingLoss::penalty is the part of this mean that the examples of
-/// `batch` contribute. Throws ShapeError if the model has no attention.
+/// over the examples of the step, all attention modules (a decoder's, too), and the H (H - 1)
+/// ordered pairs of heads g and h. A (N, M) is the attention map of a head before dropout, without
+/// rows of padding (Lin et al. 2017). TrainingLoss::penalty is the part of this mean that the
+/// examples of `batch` contribute. Throws ShapeError if the model has no attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const StepSize& whole);
@@ -84,7 +84,7 @@ std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples);
 
 /// The context of a training step: Context::train(), with all dropout rates multiplied by a factor
 /// that changes linearly from train.dropout_start in the first step to train.dropout_end in the
-/// last. `step` is the number of steps already taken, of `steps` in all.
+/// last. `step` is the number of steps already taken, `steps` the number of steps of the run.
 Context training_context(const TrainConfig& config, std::uint64_t step, std::uint64_t steps);
 
 /// Called with the loss of each micro-batch.
@@ -92,10 +92,10 @@ template <class T>
 using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
-/// gradients of the parameters, and calls see(loss, batch) after each. `context` is the context of
-/// the first micro-batch. With several shards, runs only the examples of `shard` in each
-/// micro-batch; `output` is the task's kind of output. The loss is still divided by the targets of
-/// the whole step, so the gradients of all shards add up to the gradients of the step.
+/// gradients of the parameters, and calls see(loss, batch) after each micro-batch. first_sample in
+/// `context` is for the first micro-batch. With several shards, runs only the examples of `shard`
+/// in each micro-batch; `output` is the task's kind of output. The loss is still divided by the
+/// targets of the whole step, so the gradients of all shards add up to the gradients of the step.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,

@@ -21,8 +21,8 @@
 
 namespace xgrad {
 
-/// Makes a model for a task of this shape. The names of its parameters begin with root.path().
-/// `own` holds the values of the model's own keys.
+/// Makes a model for a task of this shape. The names of the model's parameters must begin with
+/// root.path(). `own` holds the values of the model's own keys.
 template <class T>
 using ModelMaker = std::function<std::unique_ptr<SequenceModel<T>>(
     const Scope<T>& root, const ModelConfig& config, const TaskShape& shape, const Options& own)>;
@@ -33,14 +33,14 @@ template <class T>
 using OptimizerMaker = std::function<std::unique_ptr<Optimizer<T>>(
     const Parameters<T>& parameters, const OptimizerOptions& options, const Options& own)>;
 
-/// Makes a schedule: the learning rate as a function of the step, from 0 to steps - 1.
+/// Makes a schedule: a function that returns the learning rate of a step from 0 to steps - 1.
 using ScheduleMaker = std::function<std::function<double(std::uint64_t step)>(
     const Config& config, std::uint64_t steps, const Options& own)>;
 
 namespace detail {
 
-/// The makers for every scalar: float and double to train, long double to check gradients; and the
-/// kinds of input that the model can read.
+/// The makers for each scalar type: float and double to train, long double to check gradients; and
+/// the kinds of input that the model can read.
 using ModelMakers = std::tuple<ModelMaker<float>, ModelMaker<double>, ModelMaker<long double>,
                                std::vector<InputKind>>;
 using OptimizerMakers = std::tuple<OptimizerMaker<float>, OptimizerMaker<double>>;
@@ -67,7 +67,7 @@ std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
 /// Adds a kind of model: Model<T> is a SequenceModel<T> whose constructor takes (const Scope<T>&
 /// root, const ModelConfig&, const TaskShape&, const Options& own), for T = float, double and long
 /// double. `inputs` lists the kinds of input that the model can read: a config with a task of
-/// another kind is refused. Throws ConfigError when the name or a key is taken.
+/// another input kind is refused. Throws ConfigError when the name or a key is taken.
 template <template <class> class Model>
 void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {InputKind::tokens}) {
   detail::add_model(part, {detail::make<Model<float>>, detail::make<Model<double>>,
@@ -82,12 +82,12 @@ void add_optimizer(const PartEntry& part) {
   detail::add_optimizer(part, {detail::make<Kind<float>>, detail::make<Kind<double>>});
 }
 
-/// Adds a schedule. Throws ConfigError when the name or a key is taken. A rate that is negative or
-/// not finite ends the run with a ConfigError that names the step.
+/// Adds a schedule. Throws ConfigError when the name or a key is taken. A learning rate that is
+/// negative or not finite ends the run with a ConfigError that names the step.
 void add_schedule(const PartEntry& part, ScheduleMaker make);
 
-/// Makes the optimizer of [optim], built-in or added, for a part of the scalars
-/// (OptimizerOptions::part). Throws ConfigError.
+/// Makes the optimizer of [optim], built-in or added. `part` is OptimizerOptions::part: the
+/// scalars to update; empty: all. Throws ConfigError.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,

@@ -1,5 +1,5 @@
-// LoadedModel: a trained model, loaded from a run. Predictor: its predictions, as `xgrad predict`
-// and other programs use them. TextGenerator: texts by a language model, for `xgrad generate`.
+// LoadedModel: a trained model, loaded from a run. Predictor: predictions of a trained model, for
+// `xgrad predict` and other programs. TextGenerator: texts by a language model (`xgrad generate`).
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace xgrad {
 
-/// find_run() for each path.
+/// Calls find_run() for each path, and returns the results in the same order.
 std::vector<FoundRun> find_runs(const std::vector<std::string>& paths,
                                 const std::vector<std::string>& overrides = {},
                                 Take take = Take::model);
-/// The override that sets train.precision; none if `precision` is empty.
+/// The override that sets train.precision, as a list; an empty list if `precision` is empty.
 inline std::vector<std::string> in_precision(const std::string& precision) {
   if (precision.empty()) return {};
   return {"train.precision=" + precision};
@@ -38,20 +38,19 @@ struct LoadedModel : TrainedModel<T> {
   /// do not fit.
   explicit LoadedModel(const FoundRun& source)
       : LoadedModel({&source, 1}, make_task(source.config, &source.checkpoint)) {}
-  /// Loads the models of runs; `made` is the task of the first run. Also throws ConfigError if the
-  /// models cannot form an ensemble (check_ensemble()). Requires: at least one run.
+  /// Loads the models of runs; `made` is the task of the first run. Throws as above; ConfigError if
+  /// the models cannot form an ensemble (check_ensemble()). Requires: at least one run.
   LoadedModel(std::span<const FoundRun> sources, std::unique_ptr<Task> made)
       : TrainedModel<T>(sources, made->shape()), task(std::move(made)) {}
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
 
-/// Sets the targets of the examples. A decoder reads them (teacher forcing) when its attention or
-/// activations are studied. `outputs` has a line for each example: class names (or numbers) without
-/// the end class. If `outputs` is empty, the model's greedy outputs become the targets. If the
-/// model generates no outputs, `outputs` must be empty, and nothing happens. Throws ConfigError if
-/// such a model gets outputs. Throws DataError if the number of lines is wrong or a line cannot be
-/// parsed.
+/// Sets the targets of the examples. A decoder reads the targets (teacher forcing) when its
+/// attention or activations are studied. `outputs` has a line for each example: class names (or
+/// numbers) without the end class. If `outputs` is empty, the model's greedy outputs become the
+/// targets. For a model that generates no outputs, does nothing, but throws ConfigError unless
+/// `outputs` is empty. Throws DataError if the number of lines is wrong or a line cannot be parsed.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -72,18 +71,18 @@ struct AnyModel {
 /// Loads the model of a run, or the ensemble of several runs. Each model computes in the
 /// train.precision of its run. Throws CheckpointError, ConfigError. Requires: at least one run.
 std::shared_ptr<const AnyModel> load_model(std::span<const FoundRun> sources);
-/// The same for one run.
+/// Loads the model of one run, as above.
 inline std::shared_ptr<const AnyModel> load_model(const FoundRun& source) {
   return load_model({&source, 1});
 }
 
 /// One of the outputs that a beam search found.
 struct BeamOutput {
-  std::vector<std::string> labels;  ///< as Prediction::labels
-  double log_probability;           ///< as Prediction::log_probability
+  std::vector<std::string> labels;  ///< names of the classes, as in Prediction::labels
+  double log_probability;           ///< log P(output | input) in nats, the end included
 };
 
-/// The prediction for one input: an entry for each target, none for positions without a target.
+/// The prediction for one input. In the lists, a position without a target has no entry.
 struct Prediction {
   /// For classes: their names, or their ids if they have no names. For yes-or-no targets with
   /// names: all names, also of the targets predicted as no. For yes-or-no targets without names:
@@ -91,9 +90,8 @@ struct Prediction {
   std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< probability of each label
   bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
-  /// Predicted numbers, instead of labels, if the targets are numbers.
-  std::vector<double> numbers;
-  AnyTensor logits;  ///< output of the model: (K), or (N, K) for all positions
+  std::vector<double> numbers;        ///< if targets are numbers: predictions, instead of labels
+  AnyTensor logits;  ///< output of the model for K classes: (K), or (N, K) for N positions
   /// For outputs that the model generates: log P(output | input) in nats, the end included.
   std::optional<double> log_probability;
   std::vector<BeamOutput> beam;  ///< the best outputs, best first; empty without a beam search
@@ -106,10 +104,10 @@ class Predictor {
   /// Loads a checkpoint, or the model of a run directory. Reads no data. With `beam`, beam_search()
   /// decodes the outputs, else generate(). `precision` replaces the run's train.precision,
   /// unless `precision` is empty. Throws IoError, CheckpointError, ConfigError. One cause of
-  /// ConfigError is a beam for a model that generates no outputs.
+  /// ConfigError is a `beam` for a model that generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
-  /// Loads the checkpoints that were found. Several form an ensemble (make_ensemble()). Each model
+  /// Loads the checkpoints of find_runs(). Several form an ensemble (make_ensemble()). Each model
   /// computes in the train.precision of its config. Requires: at least one checkpoint.
   explicit Predictor(std::span<const FoundRun> found,
                      std::optional<BeamOptions> beam = std::nullopt);
@@ -134,12 +132,12 @@ class Predictor {
 /// How the next token is chosen from the probabilities of a model.
 struct Sampling {
   double temperature = 1;  ///< divides the logits; 0: always the likeliest token
-  std::uint64_t seed = 1;  ///< of the random numbers
+  std::uint64_t seed = 1;  ///< seed of the random numbers
 };
 
-/// Draws a class from softmax(logits / temperature) over the classes other than kUnknownId: the
-/// first class with a cumulative probability above u, a uniform number in [0, 1). With temperature
-/// 0, the first class with the largest logit.
+/// Draws a class from softmax(logits / temperature) over all classes except kUnknownId: returns the
+/// first class with a cumulative probability above u, a uniform random number in [0, 1). With
+/// temperature 0, returns the first class with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 
@@ -156,9 +154,9 @@ class TextGenerator {
   /// of the stream "generate" of Rng(seed) (random.hpp) chooses the token at position p of the
   /// text. So a text depends on model, beginning and sampling only, not on the number of threads.
   ///
-  /// The model reads at most TaskShape::max_length tokens. When it has read that many, it starts
-  /// again with the last half of them. Throws DataError if the beginning has tokens outside the
-  /// vocabulary.
+  /// The model reads at most TaskShape::max_length tokens. When it has read this many tokens, it
+  /// starts again with the last half of them. Throws DataError if the beginning has tokens outside
+  /// the vocabulary.
   bool generate(const std::string& beginning, std::size_t most, const Sampling& sampling,
                 const std::function<void(const std::string&)>& say) const;
 

@@ -29,8 +29,8 @@ inline std::size_t cut_of(const Range& node) {
   return node.begin + std::bit_floor(node.size() - 1);
 }
 
-/// The largest nodes in the subtree of `node`, in order, that lie inside a range. To add up the
-/// shards of the range, other ranks need only the sums of these nodes.
+/// The largest nodes in the subtree of `node`, in order, that lie inside a range of shards. If one
+/// rank has the shards of the range, the other ranks need only that rank's sums of these nodes.
 inline std::vector<Range> nodes_of(const Range& range, const Range& node) {
   if (range.end <= node.begin || node.end <= range.begin) return {};
   if (range.begin <= node.begin && node.end <= range.end) return {node};
@@ -45,12 +45,12 @@ inline bool is_node(const Range& range, std::size_t count) {
   return nodes_of(range, {0, count}).size() == 1;
 }
 
-/// The work of one rank in each step. The gradients of the shards are added in the order of a tree
-/// over the shard numbers. So the sum depends on the number of shards, but not on the number of
-/// ranks. A shard without examples has gradients of 0.
+/// The work of one rank in each step. The gradients of the shards are added in the order of the
+/// tree above. So the sum depends on the number of shards, but not on the number of ranks. A shard
+/// without examples has gradients of 0.
 ///
 /// The scalars of all parameters that require a gradient form one long row, which is divided into
-/// buckets. Each bucket is sent once its gradients are complete. Every rank updates its slice of
+/// buckets. A bucket is sent when all its gradients are complete. Every rank updates its slice of
 /// the row. A slice consists of a part of each bucket, so that all ranks receive the same amount of
 /// data at any time.
 template <class T>
@@ -66,28 +66,28 @@ class GradientShards {
   std::size_t count() const { return count_; }
   /// The shards of this rank.
   Range shards() const { return share(count_, ranks_->rank(), ranks_->size()); }
-  /// The ranges of the scalars that this rank updates; if there are none, it updates all scalars.
+  /// The ranges of the scalars that this rank updates; an empty list means all scalars.
   const ModelPart& slice() const { return slices_[ranks_->rank()]; }
   /// The processes.
   Ranks& ranks() const { return *ranks_; }
 
-  /// From now on, sends gradients while backward() computes others on this thread. Call it for the
-  /// last shard of this rank, before the last backward() of the shard.
+  /// From now on, sends complete buckets while backward() computes the other gradients on this
+  /// thread. Call it for the last shard of this rank, before the last backward() of the shard.
   void send_early();
-  /// Takes the gradients of the parameters as the gradients of this rank's next shard, and clears
-  /// them. With a single shard, leaves them in the parameters.
+  /// Moves the gradients from the parameters to this object, as the gradients of this rank's next
+  /// shard. With a single shard, leaves them in the parameters.
   void take();
-  /// Adds up the gradients of all shards. Then the gradients of the parameters hold the sums of
-  /// this rank's slice; their other elements have no meaning.
+  /// Adds up the gradients of all shards. Afterwards, the gradients of the parameters hold the sums
+  /// in this rank's slice; outside of the slice, they have no meaning.
   void add_up();
   /// The norm of the summed gradients, as global_norm() computes it.
   double norm() const;
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// Gathers the whole tensors of `states`; each rank has only its slice of them. `states` are
+  /// Completes the tensors of `states`, because each rank has only its slice of them. `states` are
   /// tensors of an optimizer, such as exp_avg, one for each parameter that requires a gradient.
-  /// Returns an empty list unless `wanted` on this rank.
+  /// Returns an empty list on ranks where `wanted` is false.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
   /// Completes the values of the parameters: each rank sends its slice to the others.
   void gather_values() const;
@@ -102,19 +102,19 @@ class GradientShards {
     Range node;
     Tensor<T> values;
   };
-  // Sums received from some ranks, each in its own range of a buffer.
+  // Sums received from some ranks; the sum of rank r is in the range from_rank[r] of `received`.
   struct Round {
     Tensor<T> received;
     std::vector<Range> from_rank;
     std::unique_ptr<Transfer> transfer;
   };
-  // A bucket on its way: this rank receives sums for its part of it.
+  // The exchange of a bucket: this rank receives the sums for its own part of the bucket.
   struct Exchange {
     std::size_t bucket;
     std::vector<Round> rounds;
   };
 
-  // Finds the sum that the next shard begins or continues.
+  // Finds the Sum that the next shard continues, or begins a new Sum.
   void open();
   void add_gradients(const Range& range);
   // Whether the shards from the first shard of a sum to the shard being taken form a node.
@@ -128,7 +128,7 @@ class GradientShards {
   void leave(const Range& range, const T* values);
   // The gradient that add_up() leaves for each leaf; null for a leaf that never had a gradient.
   std::vector<T*> arrived_gradients() const;
-  // Fills one tensor per leaf with the slices of the other ranks; skips null.
+  // Fills `tensors`, one per leaf, with the slices of the other ranks; skips null.
   void gather(const std::vector<T*>& tensors) const;
 
   const Parameters<T>* parameters_;

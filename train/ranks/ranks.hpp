@@ -13,17 +13,17 @@
 
 namespace xgrad {
 
-/// A transfer of data between ranks; none in this base class. The destructor does not wait.
+/// A transfer of data between ranks; this base class transfers nothing. The destructor never waits.
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  /// Returns when all data of this rank were sent and received.
+  /// Waits until this rank has sent and received all data of the transfer.
   virtual void wait() {}
 };
 
-/// One process among several that run the same steps; in this base class, the only one. All ranks
-/// call the functions that are not const in the same order. They throw Error if the processes
-/// cannot reach each other.
+/// One process among several that run the same steps. In this base class, it is the only process.
+/// All ranks call the functions that are not const in the same order. These functions throw Error
+/// if the processes cannot reach each other.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -33,10 +33,10 @@ class Ranks {
   /// Number of processes.
   virtual std::size_t size() const { return 1; }
 
-  /// Begins to send the elements to_rank[r] of the first buffer to each rank r. Also begins to
-  /// receive the elements from_rank[r] of the second buffer from each rank r. An element has
-  /// `width` bytes. Both ranges of this rank itself are empty. Until wait(), both buffers must
-  /// live, and the first must not change.
+  /// Begins to send the elements to_rank[r] of the first buffer to each rank r, and to receive the
+  /// elements from_rank[r] of the second buffer from each rank r. An element has `width` bytes. For
+  /// this rank, both ranges are empty. Until Transfer::wait() returns, both buffers must live, and
+  /// the first buffer must not change.
   virtual std::unique_ptr<Transfer> begin_exchange(const void*,
                                                    const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
@@ -45,13 +45,13 @@ class Ranks {
   }
   /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
   virtual void progress() {}
-  /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranks'
-  /// elements into their ranges of `all`.
+  /// Sends the elements of_rank[rank()] of `all` to every other rank r, and receives the elements
+  /// of_rank[r] from it. An element has `width` bytes.
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 
-  /// From now on, ends all processes with a message if another rank does not answer for this many
-  /// seconds, because it or its machine has stopped.
+  /// From now on, ends all processes with a message if another rank does not answer for `timeout`
+  /// seconds, because that rank or its machine has stopped.
   virtual void watch(double /*timeout*/) {}
 };
 
@@ -63,7 +63,7 @@ Ranks& ranks();
 /// Sets ranks(); null sets it to alone(). Requires: the object outlives all uses.
 void set_ranks(Ranks* ranks);
 
-/// Every rank's `own`, in the order of the ranks.
+/// Returns every rank's `own`, in the order of the ranks. All ranks get the same result.
 template <class T>
 std::vector<T> gather_all(Ranks& ranks, const T& own) {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
@@ -81,8 +81,8 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own);
 /// Every rank's numbers, one list after the other in the order of the ranks.
 std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own);
 
-/// Adds up the sums of all shards, in the order of the shards. `own` are the sums of this rank's
-/// shards, in order.
+/// Adds up the sums (such as Metrics) of all shards, in the order of the shards. `own` are the sums
+/// of this rank's shards, in order.
 template <class Sums>
 Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
   std::vector<double> numbers;

@@ -13,14 +13,14 @@ namespace xgrad {
 /// Loss, metrics and counts of each class.
 struct Scores {
   Metrics metrics;      ///< loss and metrics of the split
-  ClassReport classes;  ///< counts of each class; without classes if none were asked for
+  ClassReport classes;  ///< counts of each class; an empty report if score() counts no classes
 };
 
 /// Evaluates a model. The batches of `pass` are divided into `shards` parts, and the ranks share
 /// the parts. Sums are added in the order of the parts, so the bits do not depend on the number of
 /// ranks. All ranks call pass.break_off() the same number of times, because they must agree on its
 /// answer. Returns nothing if pass.break_off() ended the pass early. `classes` is the number of
-/// classes to count.
+/// classes to count in Scores::classes; 0: counts none.
 template <class T>
 std::optional<Scores> score(Ranks& ranks, std::size_t shards, const SequenceModel<T>& model,
                             const Pass& pass, const Objective& objective, std::size_t classes = 0) {

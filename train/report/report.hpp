@@ -1,5 +1,5 @@
-// report.html: one self-contained page about one run or several. Also its parts that show a trained
-// model, and the HTML and SVG charts. All text from outside goes through escape().
+// report.html: one self-contained page about one run or several runs. Also the parts of the page
+// that show a trained model, and charts as HTML and SVG. escape() cleans all text from outside.
 #pragma once
 
 #include <array>
@@ -23,18 +23,18 @@ namespace xgrad {
 
 struct RunGroup;
 
-/// Returns the page. It uses no script and loads nothing. If a run failed or lost files, the page
-/// says what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path
-/// is not a run.
+/// Returns the page about `runs`, paths of run directories. The page uses no script and loads
+/// nothing. If a run failed or lost files, the page says what cannot be shown and why. `heads`
+/// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// The names of all metrics in the last rows of some splits, in the order of the rows.
+/// The names of all metrics in the groups' last rows of `splits`, in the order of the rows.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
-/// The parts of report.html that show a trained model. Text is HTML.
+/// The parts of report.html that show a trained model. All strings are HTML.
 struct Examination {
-  std::string arithmetic;  ///< arithmetic in which it was trained
+  std::string arithmetic;  ///< arithmetic in which the model was trained
   /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
   /// Names and values of references for the results on the test split: the best possible result,
@@ -42,12 +42,12 @@ struct Examination {
   std::vector<std::vector<std::string>> references;
 };
 
-/// Loads the model of a run and evaluates it on the first 1,000 examples of the test
-/// split. `heads` adds a study of each head, which takes one evaluation per head. Throws
+/// Loads the model of a run and evaluates it on the first 1,000 examples of the test split. `heads`
+/// adds a study of each attention head, which takes one evaluation per head. Throws
 /// CheckpointError, DataError, IoError.
 Examination examine(const std::string& directory, bool heads);
 
-/// Points in the plane of their first two principal components.
+/// V points, projected onto the plane of their first two principal components.
 struct Projection {
   Tensor<double> points;            ///< (V, 2), relative to the mean of all points
   std::array<double, 2> explained;  ///< fraction of the variance along each component
@@ -68,15 +68,15 @@ std::string escape(std::string_view text);
 /// Escapes a long name and allows line breaks after each `after`.
 std::string breakable(std::string_view text, char after);
 
-/// Returns a table. `rows[0]` holds the column heads, the first cell of each other row is its head.
-/// Cells are already HTML.
+/// Returns a table. `rows[0]` holds the heads of the columns; the first cell of every other row is
+/// the head of the row. Cells are already HTML.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 extern const char* const kStyle;  ///< the style sheet of pages and pictures
 
 std::string uri(const Picture& picture);  ///< returns a picture as a data: URI
 
-/// Returns a fraction with four digits and a bar that shows it.
+/// Returns a fraction, with four digits and as a bar.
 std::string bar(double fraction);
 
 struct ChartPoint {
@@ -84,8 +84,8 @@ struct ChartPoint {
   double error = 0;  ///< standard error, drawn as a band around the line
 };
 
-/// kLooks is the number of looks that a line can have: kColors solid ones, then as many dashed,
-/// then as many dotted. Lines with the look kLooks are grey.
+/// kLooks is the number of looks (colour and dashes) of lines: kColors solid looks, then the same
+/// colours dashed, then dotted. Lines with the look kLooks are grey.
 inline constexpr std::size_t kColors = 10, kLooks = 3 * kColors;
 
 struct ChartLine {
@@ -94,12 +94,12 @@ struct ChartLine {
   std::vector<ChartPoint> points;
 };
 
-/// Lines over x. If all y are positive and their range is wide, the y axis is logarithmic. NaN and
-/// infinity are left out.
+/// A chart of lines. If all y are positive and their range is wide, the y axis is logarithmic. NaN
+/// and infinity are left out.
 struct Chart {
   std::string title, x, y;  ///< title of the chart and of its axes
   std::vector<ChartLine> lines;
-  std::optional<ChartPoint> best = {};  ///< a step to mark
+  std::optional<ChartPoint> best = {};  ///< a point to mark: the best step
   std::string note = {};                ///< a sentence below the chart
   /// The horizontal axis is logarithmic if the largest x is more than this times the smallest.
   double logarithmic_from = std::numeric_limits<double>::infinity();
@@ -110,11 +110,11 @@ struct Chart {
 /// Returns a chart as part of a page. Empty if there is nothing to draw.
 std::string chart(const Chart& chart);
 
-/// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages.
-/// Empty if there is nothing to draw.
+/// Returns a chart with title and legend as a complete SVG file, for light and dark pages. Empty if
+/// there is nothing to draw.
 std::string picture(const Chart& chart);
 
-/// Returns a small line without axes, for use beside its numbers.
+/// Returns a small line chart without axes, for use in a table, beside the numbers of the line.
 std::string sparkline(const std::string& title, const std::vector<ChartPoint>& points);
 
 /// Returns an SVG text element. `anchor` is "start", "middle" or "end"; `more` adds attributes.
@@ -125,13 +125,13 @@ std::string axis_title(double x, double y, const std::string& text, bool turned 
 /// The approximate width of a text in a drawing, in SVG units.
 double text_width(std::string_view text);
 
-/// Returns an SVG file: a row for each activation, a column for each position, named by `tokens`.
-/// White is 0, dark blue 1 or more, and dark orange -1 or less.
+/// Draws Patching::restored as an SVG file: a row for each activation, a column for each position,
+/// named by `tokens`. White is 0, dark blue 1 or more, and dark orange -1 or less.
 std::string patch_picture(const Patching& patching, const std::vector<std::string>& tokens);
 
 /// Returns a short sample of a line with this look, to show before its name.
 std::string sample(std::size_t look);
-/// Returns one legend for any number of charts: samples and names of the lines.
+/// Returns one legend for any number of charts: a sample() and the name of each line.
 std::string legend(const std::vector<ChartLine>& lines);
 
 /// A scatter plot of the embeddings (V, D) of the first 200 tokens, with their names. Empty if
@@ -148,30 +148,30 @@ std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape
 std::string maps_section(const std::vector<AttentionMap>& maps, const Example& example,
                          const TaskShape& shape, const std::string& box);
 
-/// The metrics of each head over all examples, and the loss of the model without it.
+/// The attention metrics of each head, and loss and main metric of the model without this head.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without metrics that are functions of another metric, as perplexity =
-/// exp(loss). Tests this on all rows of the runs or, with `last`, on their last rows.
+/// The names of metrics_of() without a metric that is a function of another metric in all rows of
+/// the runs or, with `last`, in all their last rows. An example is perplexity = exp(loss).
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 
-/// A sentence with numbers if the validation loss rose by more than two standard errors after its
-/// lowest value while the training loss fell; empty if not.
+/// A warning if the last validation loss is more than two standard errors and more than 1 % above
+/// the lowest, and the training loss fell after the step of the lowest. Else empty.
 std::string overfitting(const RunGroup& group);
 
-/// Charts of the main metrics over steps. For a single group, the lowest validation loss is marked.
+/// Charts of the main metrics over steps. For a single group, marks the lowest validation loss.
 std::string curves_section(std::span<const RunGroup> groups);
 
 /// A table of the numbers of a group that have no chart: for each number a sparkline, and the
 /// first, last, smallest and largest value.
 std::string numbers_section(const RunGroup& group);
 
-/// settings_of() in alphabetical order. Leaves out a key that some groups lack, such as a key of
-/// one optimizer, if all groups that have the key give it the same value.
+/// The rows of settings_of() in alphabetical order. Leaves out a key that some groups lack, such as
+/// a key of one optimizer, if all groups that have the key give it the same value.
 std::vector<std::vector<std::string>> chosen_settings(std::span<const RunGroup> groups);
 
-/// Charts of the main metrics on the validation split over each key in which groups differ.
+/// Charts of the main validation metrics over each key of chosen_settings(); for at least 3 groups.
 std::string settings_section(std::span<const RunGroup> groups);
 
 }  // namespace html

@@ -8,7 +8,7 @@
 
 namespace xgrad {
 
-/// The log of make_digest_log().
+/// The name of the file that make_digest_log() writes.
 inline constexpr const char* kDigests = "digests.jsonl";
 
 /// Creates a directory and its parents, and syncs them to survive a power failure. Throws IoError.
@@ -18,34 +18,34 @@ void make_directory(const std::string& path);
 class RunDirectory {
  public:
   /// Creates the directory of a new run: `chosen` if not empty, else runs/STEM or the next free
-  /// runs/STEM-2, -3, ... Throws IoError if `chosen` holds a run, or any file with a name that a
-  /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
+  /// runs/STEM-2, -3, ... Throws IoError if `chosen` holds a run, or a nonempty file with a name
+  /// that a run uses; LockError if another process uses it. Leaves a refused `chosen` unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens a run. Throws IoError if the directory is not a run, or if a name of a run's file
-  /// belongs to something else, such as a link or a folder; LockError if it is in use.
+  /// Opens a run. Throws IoError if the directory is not a run, or if one of its files is not a
+  /// regular file, but a link or a folder; LockError if another process uses the directory.
   static RunDirectory open(const std::string& path);
 
   /// The path by which the directory was opened.
   const std::string& path() const { return folder_.path(); }
   /// The directory, for reading and writing the files of the run.
   const Folder& folder() const { return folder_; }
-  /// Its subdirectory of checkpoints.
+  /// The subdirectory `checkpoints`.
   const Folder& checkpoints() const { return checkpoints_; }
 
   /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;
   /// Writes the gradient certificate, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
-  /// Removes the lines of checkpoints from the manifest, for a run that has none. Throws IoError.
+  /// Removes all checkpoints from the manifest of a run without checkpoints. Throws IoError.
   void forget_checkpoints() const;
   /// Whether replace_config() wrote the run's current config; false if somebody edited the file.
   bool config_was_replaced() const;
 
-  /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
+  /// Cuts a log back for a run that resumes from `step`: keeps the rows up to this step, byte for
   /// byte, and removes the rows of later steps. Unless the step is `validated`, also removes the
-  /// row of its validation. Moves lines before the cut that are not rows to FILE.bad, and returns a
-  /// message that lists them; empty if there are none. Throws IoError.
+  /// row of its validation. Moves the bad lines before the cut (RowsUntil) to FILE.bad. Returns a
+  /// message that lists the bad lines; empty if there are none. Throws IoError.
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:

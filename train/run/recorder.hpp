@@ -75,10 +75,10 @@ class RunRecorder final : public TrainerHooks {
     for (const auto& hook : options_.hooks) hook->on_evaluation(step, metrics);
   }
 
-  // Syncs the metrics and the manifest before the checkpoint. Otherwise a power failure could lose
-  // rows that no resumed run writes again, or leave a checkpoint that the manifest does not list. A
-  // run that stops during a validation saves a checkpoint without listing it. The resumed run first
-  // ends this validation, then overwrites and lists the checkpoint.
+  // Syncs the metrics and the manifest before it writes the checkpoint. Otherwise a power failure
+  // could lose rows that no resumed run writes again, or leave a checkpoint that is not in the
+  // manifest. A run that stops during a validation saves a checkpoint without listing it there. The
+  // resumed run first repeats this validation, then overwrites and lists the checkpoint.
   void on_checkpoint(const Checkpoint& checkpoint) override {
     run_.folder().sync(kMetrics);
     const Folder& folder = run_.checkpoints();
@@ -110,7 +110,7 @@ class RunRecorder final : public TrainerHooks {
     for (const auto& hook : options_.hooks) hook->on_failed_step(report, step);
   }
 
-  // An error while writing the file of the failed step must not hide the error of the step.
+  // If writing the file of the failed step fails, the error of the step must still be thrown.
   std::string on_fatal_step(const Checkpoint& failed) override {
     try {
       const std::string name = failed_step_name(failed.step + 1);
@@ -131,8 +131,8 @@ class RunRecorder final : public TrainerHooks {
     console_.line(fmt::format("rank {} was told to stop", rank));
     told_to_stop_ = true;
   }
-  // train.max_seconds does not end an evaluation. Otherwise, an evaluation that takes longer would
-  // never complete, however often the run is resumed.
+  // train.max_seconds does not end an evaluation. Otherwise, an evaluation longer than max_seconds
+  // would never complete, however often the run is resumed.
   bool break_off() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
 

@@ -10,14 +10,14 @@
 
 namespace xgrad {
 
-/// The results of a config, trained with one or more seeds.
+/// The results of a config that was trained with one or more seeds.
 struct ConfigResult {
-  std::string name;                    ///< file name without directory and extension
+  std::string name;                    ///< the config's file name, without directory and extension
   std::string failure = {};            ///< error that ended a run; empty: none
   std::vector<Outcome> outcomes = {};  ///< one per seed
   Baseline baseline = {};              ///< baselines on the data of the first seed
-  /// The row of the table, if another process trained the config. Otherwise empty: the row is made
-  /// from the other members.
+  /// If another process trained the config: its row of the table. Otherwise empty; then the row is
+  /// made from the other members.
   std::vector<std::string> cells = {};
 
   /// Whether all runs completed and all claims are true.
@@ -35,9 +35,9 @@ Interval student_interval(const std::vector<double>& values);
 /// Maximum of `check --seeds`.
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// Returns a table with a row per config. It shows metrics on the test split, best possible values,
+/// Returns a Markdown table with a row per config: metrics on the test split, best possible values,
 /// accuracies of simple baselines, parameters, steps, seconds, and whether the claims hold. ± is
-/// the standard error over examples, or half the 95 % confidence interval over several seeds.
+/// the standard error over examples or, with several seeds, half the 95 % confidence interval.
 std::string results_markdown(const std::vector<ConfigResult>& results);
 /// Returns the same table as text in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);

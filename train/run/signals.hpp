@@ -8,8 +8,8 @@
 
 namespace xgrad {
 
-/// During its lifetime, SIGINT and SIGTERM request a stop, SIGUSR1 requests a save, and SIGXFSZ and
-/// SIGPIPE are ignored so that writes fail with an error instead. The destructor restores the
+/// While an object lives, SIGINT and SIGTERM request a stop, and SIGUSR1 requests a save. SIGXFSZ
+/// and SIGPIPE are ignored, so that writes fail with an error instead. The destructor restores the
 /// previous handlers. Only one object may exist at a time.
 class Signals {
  public:

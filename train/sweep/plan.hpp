@@ -25,19 +25,19 @@ struct SweptRun {
   Setting setting;
 };
 
-/// A combination of values, without the seed. Each round (see rungs()) trains it once per seed.
+/// A combination of values, without the seed. Each round (rungs()) trains it once per seed.
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
-  Config config = {};                                      ///< with the setting, at full length
+  Config config = {};                                      ///< config with `setting`, not shortened
   std::vector<RunHistory> runs = {};                       ///< runs of this round that have begun
-  double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
+  double score = std::numeric_limits<double>::infinity();  ///< mean validation loss over seeds
 };
 
 /// The plan of a sweep.
 struct SweepPlan {
   std::string out = {};  ///< directory of the sweep
-  /// Every combination of values, or some combinations drawn at random. The same train.seed draws
-  /// the same combinations. The last key varies fastest.
+  /// Every combination of values, or SweepOptions::random of them, drawn with the config's
+  /// train.seed. The last key varies fastest.
   std::vector<Trial> trials = {};
   std::vector<std::string> seeds = {""};  ///< seeds of each trial; "": the config's seed
 };
@@ -45,32 +45,32 @@ struct SweepPlan {
 /// Throws ConfigError if a config is wrong, or if two runs would share a directory.
 SweepPlan plan_sweep(const SweepOptions& options);
 
-/// The runs of a trial, one per seed, with steps and schedule that fit into `part` of the config's
-/// steps.
+/// The runs of a trial, one per seed. train.steps and the schedule have `part` (a fraction, at most
+/// 1) of their length in the config.
 std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double part);
 
-/// The overrides of a run: the overrides of all runs, then its setting.
+/// The overrides of a run: the overrides of all runs, then the run's setting.
 std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting);
 
 /// `part` of a number of steps, at least 1.
 std::uint64_t part_of(std::uint64_t steps, double part);
 
-/// The lengths of the rounds of successive halving, as fractions of a run's steps. Each round keeps
-/// the better half of the settings, so three or four settings give {1/4, 1/2, 1}. Jamieson &
-/// Talwalkar 2016.
+/// The lengths of the rounds of successive halving (Jamieson & Talwalkar 2016), as fractions of a
+/// run's steps. Each round keeps the better half of the settings and doubles the steps, so three or
+/// four settings give {1/4, 1/2, 1}.
 std::vector<double> rungs(std::size_t settings);
 
-/// Throws IoError unless two locks of a file in this folder exclude each other, here and on other
-/// machines. Some network file systems have no locks, or only locks within a machine.
+/// Throws IoError unless a lock of a file in this folder keeps other processes, also on other
+/// machines, from locking it. Some network file systems lock only within a machine, or never.
 void check_claims_work(const std::string& folder);
 
 /// The mount option that limits locks on the device MAJOR:MINOR to one machine, such as "nolock";
 /// empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
-/// Opens the log of a run and locks it; nothing if another process has locked it. The lock is
-/// released when this descriptor and the copies that a child inherits are closed, so it lasts as
-/// long as the run.
+/// Opens the log of a run and locks it. Returns nothing if another process has locked the log. The
+/// process that trains the run inherits the descriptor. The lock lasts until both processes have
+/// closed it, so it lasts as long as the run.
 std::optional<detail::Descriptor> claim(const std::string& log);
 
 /// The history of a run; nothing if it has not begun.

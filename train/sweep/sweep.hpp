@@ -15,11 +15,11 @@ struct SweepOptions {
   std::vector<std::string> over = {};       ///< keys with their values, as "optim.lr=[1e-3, 3e-4]"
   std::string out = {};      ///< directory of the runs; empty: runs/sweep-NAME for NAME.toml
   std::size_t random = 0;    ///< number of combinations to draw at random; 0: all
-  std::size_t jobs = 0;      ///< maximum of runs at a time, which share the cores; 0: one per core
+  std::size_t jobs = 0;      ///< number of parallel runs, which share the cores; 0: one per core
   bool halving = false;      ///< successive halving: longer runs for the better half only
   bool worker = false;       ///< shares the runs of `out` with other workers on any machine
   bool quiet = false;        ///< writes nothing to standard error
-  std::string program = {};  ///< the `xgrad` command, which trains the runs; empty: this program
+  std::string program = {};  ///< path of `xgrad`, which trains the runs; empty: this program
   std::function<bool()> stop = {};  ///< called often; true stops the sweep as SIGTERM does
 };
 

@@ -31,16 +31,16 @@ const ConstructedEncoder& find_constructed_encoder(const std::string& name);
 /// [model] init_from with this prefix names a constructed encoder instead of a file.
 inline constexpr const char* kConstructed = "constructed:";
 
-/// Returns the weights of an encoder for a model and a task. Throws ConfigError if the task has
-/// another shape, or if the model has other settings: the message lists them.
+/// Returns the weights of an encoder for a model and a task. Throws ConfigError if the encoder is
+/// for another kind of task, or needs other settings of the model; the message lists its settings.
 std::vector<NamedTensor> constructed_weights(const ConstructedEncoder& encoder,
                                              const ModelConfig& model, const TaskShape& shape);
 
-/// Adds normal noise of this standard deviation, drawn from `seed` and the name of each tensor.
+/// Adds normal noise with this standard deviation. `seed` and a tensor's name determine its noise.
 void add_noise(std::vector<NamedTensor>& weights, double deviation, std::uint64_t seed);
 
 /// Returns a checkpoint of step 0 that holds the encoder, in double precision, with noise of this
-/// standard deviation. `overrides` set keys of its task and train.seed, as in "task.length=100".
+/// standard deviation. `overrides` set train.seed and keys of the task, as in "task.length=100".
 /// Throws ConfigError for other keys and wrong values.
 Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::string>& overrides,
                      double noise = 0);

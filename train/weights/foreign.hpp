@@ -15,10 +15,10 @@ struct NamedWork;
 /// The known formats: "safetensors", "npz" and "hdf5".
 std::vector<std::string> foreign_formats();
 
-/// Reads the tensors of a file in one of these formats, of up to 4 GiB, in a child process that can
-/// open no files. The memory limit of this process grows with the size of the file and with
-/// `expected`, the number of scalars that the model needs. In HDF5 every dataset outside of
-/// /trainer and /optimizer is a tensor. Its name is the path with dots for slashes:
+/// Reads the tensors of a file in one of foreign_formats(), of up to 4 GiB, in a child process that
+/// can open no files. The child's memory limit grows with the size of the file and with `expected`,
+/// the number of scalars that the model needs. In HDF5, every dataset outside of /trainer and
+/// /optimizer is a tensor. Its name is the path with dots for slashes:
 /// /encoder.layers.0.norm1/weight and /encoder/layers/0/norm1/weight are both
 /// encoder.layers.0.norm1.weight.
 ///
@@ -27,7 +27,7 @@ std::vector<std::string> foreign_formats();
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected);
 
-/// The work that read_foreign() and Hdf5File do in a child process; see isolated.hpp.
+/// The function that read_foreign() and Hdf5File run in a child process; see isolated.hpp.
 std::string do_foreign_work(const NamedWork& named);
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// [model] init_from: initial weights from a file, all of them or only the weights that fit.
+// [model] init_from: initial weights from a file, either all weights or only the weights that fit.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace xgrad {
 
-/// The outcome for each parameter and tensor.
+/// What restore_fitting() did with each parameter of the model and each tensor of the file.
 struct PartialFit {
   std::vector<std::string> taken = {};    ///< parameters taken from the file
   std::vector<std::string> missing = {};  ///< parameters missing in the file
@@ -21,11 +21,11 @@ struct PartialFit {
   std::size_t numbers = 0;                ///< number of scalars taken
 };
 
-/// Returns a line for each list with its length and names.
+/// Returns a line for each of the four lists: its length and names.
 std::vector<std::string> lines_of(const PartialFit& fit);
 
 /// Overwrites the parameters for which `weights` has a tensor of the same shape, converting float
-/// and double to T. Leaves the others unchanged.
+/// and double to T. Leaves the other parameters unchanged.
 ///
 /// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
 /// Then embedding.token.weight takes the rows of the tokens that both models have. A head does not
@@ -43,7 +43,7 @@ struct Initialization {
   std::size_t tensors = 0;                 ///< number of tensors taken
   std::size_t numbers = 0;                 ///< number of scalars in them
   bool converted = false;                  ///< whether some were converted from another precision
-  std::optional<PartialFit> partial = {};  ///< without init_strict: the outcome for each tensor
+  std::optional<PartialFit> partial = {};  ///< without init_strict: result of restore_fitting()
 };
 
 /// Overwrites a model's parameters with weights, converted to the model's type, and adds the noise
@@ -51,8 +51,8 @@ struct Initialization {
 /// checkpoint or a constructed encoder. Throws IoError. Throws CheckpointError, with nothing
 /// changed, if the file is in another format, is damaged or does not fit. If it does not fit, the
 /// message lists every parameter that is missing, unexpected or of another shape. Without
-/// init_strict it takes the weights that fit, as restore_fitting() does, with the token names that
-/// a checkpoint stores.
+/// init_strict, takes only the weights that fit, as restore_fitting() does. If the file is a
+/// checkpoint, uses the token names that it stores.
 template <class T>
 Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

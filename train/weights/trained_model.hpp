@@ -1,4 +1,4 @@
-// TrainedModel: the model of a run with its weights, in the run's arithmetic; or an ensemble.
+// TrainedModel: the model of a run with its weights, in the run's precision; or an ensemble.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace xgrad {
 
-/// A trained model with scalar type T, in the arithmetic of the run's train.precision. Its weights
-/// are packed: copied into the layout that matrix products read fastest.
+/// A trained model with scalar type T, in the run's train.precision. Its weights are also packed:
+/// copied into the layout that matrix products read fastest.
 template <class T>
 struct TrainedModel {
   /// Makes the model of `config` for a task of this shape, with the checkpoint's weights converted
@@ -28,8 +28,8 @@ struct TrainedModel {
     restore_weights(weights_of(checkpoint).parameters, origin, parameters);
     pack_weights(parameters);
   }
-  /// The model of the first of these runs or, if there are several, their ensemble. Requires: at
-  /// least one. Throws as the other constructor and check_ensemble().
+  /// The model of a single run, or the ensemble of several runs. Requires: at least one run. Throws
+  /// as the other constructor and check_ensemble().
   TrainedModel(std::span<const FoundRun> runs, TaskShape of_task)
       : TrainedModel(runs[0].config, runs[0].checkpoint, std::move(of_task), runs[0].file) {
     if (runs.size() == 1) return;
@@ -43,7 +43,7 @@ struct TrainedModel {
   }
 
   TaskShape shape;                          ///< shape of the task
-  Parameters<T> parameters;                 ///< the weights; for an ensemble, of the first run
+  Parameters<T> parameters;                 ///< the weights; for an ensemble, the first run's
   std::unique_ptr<SequenceModel<T>> model;  ///< the model
 };
 
