@@ -76,8 +76,8 @@ struct Var {
   }
 };
 
-/// Converts a Var, an array-like or a number to a Variable of this scalar type. None gives a
-/// Variable without a value. Throws TypeError for another scalar type.
+/// Converts a Var, an array-like or a number to a Variable<T>. None gives a Variable without a
+/// value. Throws TypeError if the scalar type is not T.
 template <class T>
 Variable<T> to_variable(nanobind::handle operand) {
   if (operand.is_none()) return {};

@@ -26,7 +26,7 @@ struct Module {
   /// {name: Variable} of this module's parameters, without parameters of modules in its attributes.
   virtual nanobind::dict own_parameters() const { return {}; }
 
-  nanobind::dict given = {};  ///< the arguments of its constructor, to make a copy
+  nanobind::dict given = {};  ///< the constructor's arguments, to make a copy
 };
 
 /// The seed for a new layer's parameters, and the layer's place: how many layers were made before

@@ -125,7 +125,7 @@ std::string manifest_line(const std::string& name, std::string_view bytes);
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
 /// Parses a manifest line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
-/// Reads the digest of each name; none without a manifest. Skips malformed lines. Throws IoError.
+/// Reads the digest of each name; empty without a manifest. Skips malformed lines. Throws IoError.
 std::map<std::string, std::string> read_manifest(const Folder& directory);
 
 /// Thrown if the SHA-256 of a file differs from the one in its run's manifest: the run saved

@@ -174,7 +174,7 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of built-in parts that this part reads, too, such as "width" for a model kind. A config
+  /// Keys of built-in parts that this part also reads, such as "width" for a model kind. A config
   /// that chooses this part must not set other keys of built-in parts in the section.
   std::vector<std::string> keys = {};
 };

@@ -65,7 +65,7 @@ struct Document {
 /// Parses the text of a config. Syntax errors become Document::problems.
 Document parse_document(const std::string& text);
 
-/// Adds the assignment "section.key=value", or a problem. A bare word counts as a string.
+/// Adds the override "section.key=value", or a problem, to the document. A bare word is a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
 /// Splits "section.key=[a, b]" into the key and the values as TOML literals. Throws ConfigError.

@@ -169,7 +169,7 @@ class DeadGradients {
 /// Compares a tensor of a failed step with its reference: the same tensor, computed in the next
 /// higher precision (double for float, long double for double).
 struct ReplayRow {
-  OpPlace place;                 ///< place where it was computed
+  OpPlace place;                 ///< place where the tensor was computed
   Shape shape;                   ///< shape of the tensor
   bool finite = true;            ///< no NaN or infinity in the tensor
   bool reference_finite = true;  ///< no NaN or infinity in the reference
