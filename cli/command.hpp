@@ -66,7 +66,7 @@ struct ConfigArguments {
   Config load() const;  ///< loads the config, and lets this process use train.threads threads
 };
 
-/// Which checkpoint of a run a command loads.
+/// The argument that chooses which checkpoint of a run a command loads.
 struct TakeArguments {
   bool last = false;
   Take take() const { return last ? Take::last : Take::model; }
@@ -103,8 +103,8 @@ void print_error(const std::string& message);
 /// other processes wait.
 void tell_others_wait(const std::string& command);
 
-/// Prints the test metrics and the verdicts on the claims of [expect], or the metrics as JSON.
-/// Returns 0, or 128 + n if signal n stopped the run.
+/// Prints the test metrics, the hash, the rules and the verdicts on claims; with `json`, only the
+/// metrics. Returns 0. If signal n stopped the run, prints nothing and returns 128 + n.
 int report(const Outcome& outcome, bool json);
 
 /// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".

@@ -20,14 +20,14 @@ struct Batch {
   Tensor<float> features;  ///< images (B, H, W, C) or vectors (B, N, F); 0 in padding
   /// (B, N), 1 = not padding; null when all examples have N tokens.
   std::shared_ptr<const Mask> mask;
-  Ids targets;  ///< class ids (B, N), (B) or, to generate up to M, (B, M); kIgnore = no target
+  Ids targets;  ///< class ids (B, N), (B) or, for outputs to generate, (B, M); kIgnore = no target
   Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 without a target
   std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
   /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
   std::shared_ptr<const Mask> adjacency;
 };
 
-/// The number of tokens or vectors of an example; 0 for an image.
+/// The number of tokens or vectors in an example; 0 for an image.
 std::size_t length_of(const Example& example, const TaskShape& shape);
 
 /// Throws DataError unless the example fits the shape. The message names the example by `number`.
@@ -46,9 +46,9 @@ struct Shard {
   std::size_t count = 1;  ///< number of shards; 1: the shard is the whole batch
 };
 
-/// Returns a shard of a batch. It is equal to collate() of the examples in the range
-/// share(batch.size, shard.index, shard.count); see range.hpp. `output` is the kind of output of
-/// the task. Requires: the shard has examples.
+/// Returns a shard of a batch, as collate() of the shard's examples would. These examples are the
+/// range share(batch.size, shard.index, shard.count) of the batch, see range.hpp. `output` is the
+/// kind of output of the task. Requires: the shard has at least one example.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 
 /// The number of batches in which the shard has at least one example.

@@ -26,9 +26,9 @@ std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_vie
 std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
                                        const TaskShape& shape);
 
-/// Parses the numbers of a line, separated by spaces. Every `features` numbers form a vector; a
-/// comma may end it. Throws DataError that starts with `task` if a word is wrong or a vector
-/// incomplete. T is float or double.
+/// Parses the numbers of a line, separated by spaces. Every `features` numbers form a vector, which
+/// may end with a comma. Throws DataError that starts with `task` if there are no numbers, a word
+/// is wrong or a vector is incomplete. T is float or double.
 template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features);
@@ -49,8 +49,8 @@ std::string target_text(const Example& example, const TaskShape& shape);
 /// The name of a class, or its number if it has no name.
 std::string class_text(std::int32_t id, const TaskShape& shape);
 
-/// The binary answer with this number as text: its name for yes, a dash for no. If answers have no
-/// names, 1 for yes, 0 for no.
+/// Binary answer `number` of a task, as text: the answer's name if `yes`, else a dash. If answers
+/// have no names: 1 if `yes`, else 0.
 std::string answer_text(bool yes, std::size_t number, const TaskShape& shape);
 
 }  // namespace xgrad

@@ -19,7 +19,7 @@ namespace xgrad {
 template <class Key>
 class Index {
  public:
-  /// The type of an argument that is a key.
+  /// The type in which the functions below take a key.
   using View = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, Key>;
   /// Returned by find() for an unknown key.
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -28,7 +28,7 @@ class Index {
   std::size_t size() const { return keys_.size(); }
   /// Returns the key with this number.
   const Key& key(std::size_t number) const { return keys_[number]; }
-  /// Returns the number of a key, or kNone.
+  /// Returns the number of a key; kNone if the key was never added.
   std::uint32_t find(View key) const { return numbers_[place(key)]; }
   /// Returns the number of a key, adding it if it is new. Throws DataError if no number is left.
   std::uint32_t add(View key) {
@@ -42,7 +42,7 @@ class Index {
   }
 
  private:
-  // Returns the slot of the key, or the free slot where it belongs, by linear probing.
+  // Returns the slot of the key or, for a new key, the free slot to put it in (linear probing).
   std::size_t place(View key) const {
     std::uint64_t hash = std::hash<View>()(key);
     if constexpr (std::is_same_v<View, Key>) {  // the standard library's hash is the number itself

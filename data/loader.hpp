@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// The position of a loader. The next batch depends only on this and the seed.
+/// The position of a loader. With the data set and the options, it determines the next batch.
 struct LoaderState {
   std::uint64_t epoch = 0;     ///< current epoch, from 0
   std::uint64_t position = 0;  ///< examples of this epoch already returned or skipped
@@ -49,8 +49,8 @@ struct LoaderOptions {
 /// examples that were too long when their turn came.
 class Loader {
  public:
-  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty,
-  /// options.batch is 0, or all examples are too long for the first batch of a curriculum.
+  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty or
+  /// options.batch is 0; with a curriculum, also for images and if no example fits its first limit.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
   /// Returns the next batch. Fetches examples in parallel, with the same result on any number of

@@ -37,7 +37,7 @@ struct OptionSpec {
   bool file = false;  ///< whether a string is a path, relative to the folder of the config
 };
 
-/// The specification of a path.
+/// The specification of a key whose value is a path.
 OptionSpec file_option(const char* name, const char* help, const char* fallback = "");
 
 /// Option values by name. complete() returns a value for every key of a table.
@@ -64,7 +64,7 @@ double above(double x);
 /// The next double below x: a `max` that excludes x.
 double below(double x);
 
-/// The value as a TOML literal; a number in the shortest form that reads back the same.
+/// The value as a TOML literal. A number has the fewest digits that read back as the same number.
 std::string to_literal(const OptionValue& value);
 
 /// The text with control characters escaped as in TOML, so that a message shows them.
@@ -83,8 +83,8 @@ std::string allowed_values(const OptionSpec& spec);
 /// Says what is wrong with a value ("is 0, must be from 1 to 64"); empty if it is valid.
 std::string problem(const OptionSpec& spec, const OptionValue& value);
 
-/// Adds the defaults of the table to the given values. Throws ConfigError that lists every key that
-/// is unknown, has the wrong type or is out of range, one per line.
+/// Returns the given values, and the defaults of all other keys of the table. Throws ConfigError
+/// with a line for each given key that is unknown, has the wrong type or is out of range.
 Options complete(const std::vector<OptionSpec>& table, const Options& given);
 
 }  // namespace xgrad

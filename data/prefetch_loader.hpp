@@ -17,8 +17,8 @@ namespace xgrad {
 /// ready in advance. Use it from one thread at a time.
 class PrefetchLoader {
  public:
-  /// Makes the first `alone` batches without a thread, in case the caller needs no more. Requires:
-  /// the data set of the loader outlives this object, and its get() is thread-safe.
+  /// Starts the thread after the first `alone` batches, because some callers need no more batches.
+  /// Requires: the loader's data set outlives this object, and its get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
 
   /// Returns the next batch. Throws what Loader::next() throws, but first returns the batches
@@ -27,7 +27,7 @@ class PrefetchLoader {
 
   /// The state after the last batch that next() returned, regardless of prefetched batches.
   LoaderState state() const { return state_; }
-  /// Continues from a state. Throws as Loader::restore(), and then changes nothing.
+  /// Continues from a state. Throws as Loader::restore(); after an exception, state() is unchanged.
   void restore(LoaderState state);
 
  private:
@@ -49,7 +49,7 @@ class PrefetchLoader {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<Made> made_;  // reserved up front, so that push_back() on the thread never allocates
-  std::jthread thread_;     // last, so that it ends before the others
+  std::jthread thread_;     // last, so that the thread ends before the other members
 };
 
 }  // namespace xgrad

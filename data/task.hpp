@@ -128,9 +128,9 @@ struct Readers {
 /// that `read` returned. If only one process finds them, calls neither. Returns whether it called
 /// `use` in this process. All processes must call this function.
 ///
-/// If `read` throws, this function throws the same in that process, and DataError with the same
-/// message in the machine's other processes. If `use` throws IoError, for example because processes
-/// are not allowed to share files, returns false.
+/// If `read` throws, this function passes the exception on in the first process, and throws
+/// DataError with the same message in the machine's other processes. If `use` throws IoError, for
+/// example because processes are not allowed to share files, returns false.
 bool read_once(const Readers& readers, const std::vector<std::string>& files,
                const std::function<std::string()>& read,
                const std::function<void(const std::string& text)>& use);
@@ -145,8 +145,8 @@ class Task {
   /// Returns the data set of a split. Throws DataError when files are missing, damaged, or differ
   /// from the files that vocabulary_and_scales() recorded.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
-  /// The training examples with their original tokens, before dataset() replaces some by kUnknown,
-  /// for rules fitted by counting.
+  /// The training examples with their original tokens, for rules fitted by counting. dataset() may
+  /// replace some tokens by kUnknown.
   virtual std::unique_ptr<Dataset> whole_training_set() const { return dataset(Split::train); }
   /// Parses a line of input for `xgrad predict`, such as tokens separated by spaces. Adds the right
   /// answer as targets if the task knows it. Throws DataError.
@@ -162,10 +162,10 @@ class Task {
   /// Restores vocabulary_and_scales(), so that shape() and parse() need no data. Throws
   /// CheckpointError when the text is not from a task of this kind.
   virtual void adopt(const std::string& vocabulary_and_scales);
-  /// If several processes of a machine use the same files, reads all splits in only one of them, as
-  /// xgrad::read_once() does. The default reads nothing. All processes must call this function
-  /// before other functions that read. Returns whether this process uses the copy of another
-  /// process. Throws as dataset().
+  /// If several processes of a machine use the same files, reads all splits in only one of these
+  /// processes, by xgrad::read_once(). The default reads nothing. All processes must call this
+  /// function before other functions that read data. Returns whether this process uses the data
+  /// that another process read. Throws as dataset().
   virtual bool read_once(const Readers& /*readers*/) { return false; }
   /// The ceiling on a split; empty if it is unknown, or if the input determines the answer.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
@@ -178,8 +178,8 @@ inline constexpr const char* kSlot = "_";
 
 /// A task with the inputs of `task`. Its output is the target classes of `task`, in the order of
 /// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
-/// they do not tell the length of the output. It knows no ceilings, and its rules always get the
-/// end class right. A task without a class for each token is returned unchanged.
+/// they do not tell the length of the output. The returned task knows no ceilings; its rules always
+/// get the end class right. A task without a class for each token is returned unchanged.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.
@@ -201,9 +201,9 @@ struct TaskEntry {
   std::string best = {};    ///< the best possible score, or why it is unknown
 };
 
-/// Returns all tasks, in alphabetical order.
+/// Returns the entries of all tasks, in alphabetical order.
 const std::vector<TaskEntry>& tasks();
-/// Returns the task of this name. Throws ConfigError that lists the known names, the nearest first.
+/// Returns the entry of a task. Throws ConfigError that lists the known names, the nearest first.
 const TaskEntry& find_task(const std::string& name);
 /// Registers a task of the host program; call it before parsing a config. Not thread-safe.
 /// Invalidates references to entries. Throws ConfigError when the name is taken.

@@ -9,9 +9,9 @@
 namespace xgrad {
 
 /// While an instance is alive, work on this thread calls `watch` with the name of the work, the
-/// amount done and the total. For a file, the amounts are bytes, and `watch` is called after each
-/// MiB and at the end. For a rule that is fitted and measured, the amounts are rows, and `watch` is
-/// called after each row. An exception from `watch` ends the work.
+/// amount done and the total. When a file is read, the amounts are bytes, and `watch` is called
+/// after each MiB and at the end. When a rule is fitted and measured, the amounts are rows, and
+/// `watch` is called for each row. An exception from `watch` ends the work.
 class WatchProgress {
  public:
   /// Callback for progress.

@@ -19,8 +19,8 @@ using Guess = std::function<std::vector<std::int32_t>(const Example& example)>;
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
 
 /// Measures the window rule. A window is a token with `radius` tokens on each side. The rule
-/// predicts the class that is most frequent for this window in `train`. If `train` does not contain
-/// the window, the rule tries smaller windows. Requires: a class for each token.
+/// predicts the class that is most frequent for this window in `train`. If `train` lacks the
+/// window, the rule uses the next smaller window. Requires: a class for each token.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 
@@ -32,13 +32,13 @@ inline constexpr std::size_t kBaselineRadius = 2;
 struct Baseline {
   std::optional<double> majority = {};   ///< the most frequent class or answer overall
   std::optional<double> own_token = {};  ///< the most frequent class of the token
-  /// The most frequent class of the token with its neighbours on each side. The number of
-  /// neighbours, up to kBaselineRadius, is the best on the validation split. Unseen windows fall
-  /// back to smaller ones.
+  /// The most frequent class of the token with its neighbours on each side, as in window_rule().
+  /// The radius, at most kBaselineRadius, is the radius with the best accuracy on the validation
+  /// split.
   std::optional<double> window = {};
 };
 
-/// Measures the baselines, counting the first `most` training examples. Empty for numeric targets.
+/// Measures the baselines, fitted on the first `most` training examples. Empty for numeric targets.
 /// Throws DataError when files of the task are missing.
 Baseline measure_baseline(const Task& task,
                           std::size_t most = std::numeric_limits<std::size_t>::max());

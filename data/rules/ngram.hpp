@@ -1,4 +1,4 @@
-// Counts of n-grams, and the rules that use them: a language model, and naive Bayes of classes.
+// Counts of n-grams, and the two rules that use these counts: a language model and naive Bayes.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class GramCounts {
   /// This number means "no n-gram"; no n-gram has it.
   static constexpr std::uint32_t kNone = Index<std::uint64_t>::kNone;
 
-  /// Nothing is counted beyond the limits.
+  /// The limits are for is_room() and is_room_for_another(); add() and count() do not check them.
   explicit GramCounts(GramLimits limits) : limits_(limits) {}
 
   /// Returns the number of the n-gram that extends `gram` by one token; kNone if it is unknown. For
@@ -49,7 +49,7 @@ class GramCounts {
   /// The number of n-grams.
   std::size_t size() const { return grams_.size(); }
 
-  /// Whether the limits allow count() for a known n-gram.
+  /// Whether the limits allow another count() of a known n-gram.
   bool is_room() const { return counted_ < limits_.counted && pairs_.size() < limits_.different; }
   /// Whether the limits also allow add() for a new n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
@@ -73,7 +73,7 @@ class GramCounts {
     pairs_ = {};
     numbers_ = {};
   }
-  /// The counts of an n-gram.
+  /// The counts of an n-gram: one for each class or token that it was counted with.
   std::span<const Count> of(std::uint32_t gram) const {
     return {counts_.data() + begins_[gram], counts_.data() + begins_[gram + 1]};
   }
@@ -85,15 +85,15 @@ class GramCounts {
 
   GramLimits limits_;
   std::size_t counted_ = 0;
-  // Trie of n-grams: the key of an n-gram is the number of the n-gram that it extends, and a token.
+  // Trie: the key of an n-gram is its last token and the number of the n-gram without this token.
   Index<std::uint64_t> grams_;
-  Index<std::uint64_t> pairs_ = {};          // an n-gram and what it was counted with
+  Index<std::uint64_t> pairs_ = {};          // an n-gram, and a class or token counted with it
   std::vector<std::uint32_t> numbers_ = {};  // counts by pair
   std::vector<std::uint32_t> begins_ = {};   // (grams + 1): where the counts of each n-gram begin
   std::vector<Count> counts_ = {};
 };
 
-/// The name of a rule. If the rule counted only `counted` of all rows, the name says so.
+/// The name of a rule. If the rule counted only `counted` of the `rows` rows, the name says so.
 inline std::string name_with_rows(const std::string& name, std::size_t counted, std::size_t rows) {
   if (counted == rows) return name;
   return name + ", counted in " + std::to_string(counted) + " of " + std::to_string(rows) + " rows";
@@ -105,9 +105,9 @@ inline std::string name_with_rows(const std::string& name, std::size_t counted, 
 ///     P(w | h) = (c(h w) + d(h) P(w | h')) / (c(h) + d(h))
 ///
 /// where c(h w) is how often w follows h, c(h) = sum_w c(h w), and d(h) is the number of different
-/// tokens that follow h. A context that was not seen adds nothing: P(w | h) = P(w | h'). For the
-/// empty context, P(w | h') is the same for all tokens. Contexts do not cross examples, so at the
-/// beginning of an example they are shorter.
+/// tokens that follow h. If a context h was not seen in training, P(w | h) = P(w | h'). For the
+/// empty context, P(w | h') is the same for all tokens. Contexts do not cross examples, so they are
+/// shorter at the beginning of an example.
 class NGram {
  public:
   /// Counts n-grams of 1 to `longest` tokens (contexts of up to longest - 1) in the training

@@ -41,7 +41,7 @@ struct Synthetic {
   /// Adds slots (tokens named kSlot) to an input of `xgrad predict` that has no slots; empty: the
   /// task has no slots.
   std::function<Tokens(Tokens ids)> with_slots = {};
-  /// All possible inputs, if they are few enough to list. Each then occurs once, in one split.
+  /// All possible inputs, if few enough to list. Each input then occurs at most once, in one split.
   std::vector<Tokens> inputs = {};
   /// Returns the best score on an input, and ignores its targets. Set it if inputs do not determine
   /// the answer.
@@ -56,7 +56,7 @@ struct Synthetic {
   bool is_continuous = false;
 };
 
-/// Fills in the description from the options of a task. Its errors need not name the task.
+/// Fills in the description from the options of a task. Its exceptions need not name the task.
 using Describe = std::function<void(const Options& options, Synthetic& task)>;
 
 /// Returns the split that an input belongs to. A hash of the input, independent of the seed, gives
@@ -99,7 +99,7 @@ struct Lengths {
   std::size_t longest;   ///< longest length in tokens
 };
 
-/// Makes a task draw inputs of these lengths.
+/// Makes a task draw inputs by calling `draw` with a random length. Sets TaskShape::max_length.
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng& rng, std::size_t length)> draw);
 

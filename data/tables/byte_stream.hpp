@@ -68,7 +68,7 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// Throws DataError unless the path exists. `package` is the Debian package that contains the file.
+/// Throws DataError unless the path exists. The message says which Debian `package` has the file.
 void check_exists(const std::string& path, const std::string& package = "");
 
 /// Reads the file at a path. Throws as check_exists(), and DataError that names the file if it

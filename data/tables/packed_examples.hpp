@@ -16,7 +16,7 @@ namespace xgrad {
 ///
 ///     5 counts | ids | targets | features | values | edges, two numbers each
 ///
-/// Records and the places where they end are in scratch files (temporary.hpp).
+/// Two scratch files (temporary.hpp) hold the records and the offset at which each record ends.
 class PackedExamples {
  public:
   PackedExamples() = default;
@@ -36,7 +36,7 @@ class PackedExamples {
     const std::size_t end = records_.size();
     ends_.append(&end, sizeof end);
   }
-  /// Ends the writing. The other functions require it. Throws IoError.
+  /// Ends the writing. Call it before the functions below. Throws IoError.
   void finish() {
     records_.finish();
     ends_.finish();
@@ -65,8 +65,8 @@ class PackedExamples {
     const Counts counts = counts_at(record(index));
     return shape.input == InputKind::vectors ? counts[2] / shape.features : counts[0];
   }
-  /// Returns a text without line breaks with which other processes of this machine can use the
-  /// examples while this object lives. Throws IoError.
+  /// Returns a text without line breaks. From this text, other processes of this machine can
+  /// construct the same examples while this object lives. Throws IoError.
   std::string share() { return records_.share() + ',' + ends_.share(); }
 
  private:

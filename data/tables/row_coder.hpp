@@ -38,7 +38,7 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
   return Enum(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-// The functions below throw DataError that starts with `place` if a field has another type.
+// The functions below throw DataError that starts with `place` if a field has an unsuitable type.
 
 /// Returns the tokens of an input that is not numeric, as views into the field or into `made`. The
 /// function writes to `made` if tokens are not parts of the field. Also throws if there is no
@@ -101,8 +101,8 @@ struct RowOptions {
   std::size_t vocabulary = 0;           ///< maximum size of the vocabulary; 0: no limit
   std::size_t min_count = 1;            ///< minimum count: rarer tokens become kUnknown
   std::size_t max_length = 0;           ///< maximum tokens per row; 0: longest row read by learn()
-  /// Whether to cut rows longer than max_length; else they are an error. Labels::next makes an
-  /// example of every piece; the other kinds of labels keep only the first piece.
+  /// Whether to cut longer rows into pieces of max_length tokens; else longer rows are an error.
+  /// Labels::next makes an example of every piece; other kinds of labels keep only the first piece.
   bool cut = false;
   std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
   bool lowercase = false;  ///< whether to convert inputs to lower case
@@ -142,8 +142,8 @@ struct VocabularyAndScales {
 /// in byte order.
 std::vector<std::string> class_order(const std::map<std::string, std::size_t>& counts);
 
-/// Records the fingerprint of a file. Throws DataError when the run recorded another fingerprint of
-/// this file before: its scores would mix two data sets.
+/// Records the fingerprint of a file in `files`. Throws DataError when `files` has a different
+/// fingerprint of this file: the scores of the run would mix two data sets.
 void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
                std::uint64_t fingerprint);
 
@@ -167,10 +167,10 @@ class RowCoder {
   /// The statistics of the training rows. Requires: ready().
   const VocabularyAndScales& vocabulary_and_scales() const { return *learned_; }
 
-  /// A key of the input of a row with its edges: equal inputs have equal keys.
+  /// A key of a row's input and edges: rows with equal inputs and edges have equal keys.
   std::string key(const Table& table, std::size_t row) const;
-  /// Learns vocabulary, classes and scale from the training rows in one pass. Checks every row for
-  /// errors and finds the longest. Throws DataError.
+  /// Learns vocabulary, classes and scales from the rows for which `is_training` returns true. In
+  /// the same pass, checks all rows for errors and finds the longest row. Throws DataError.
   void learn(const Rows& rows,
              const std::function<bool(const Table& block, std::size_t row)>& is_training);
   /// Restores vocabulary_and_scales(). Throws CheckpointError if `learned` does not fit the
@@ -183,8 +183,8 @@ class RowCoder {
   /// Throws DataError.
   std::vector<Example> encode(const Table& table, std::size_t row) const;
   /// Parses a line as an input: words, characters or numbers; `<mask>` is a hidden token. For
-  /// graphs, append a tab and the edges, or give a JSON object. Requires: ready(). Throws
-  /// DataError.
+  /// graphs, the line also has a tab and the edges, or it is a JSON object with a member for each
+  /// input column and for the edges. Requires: ready(). Throws DataError.
   ///
   /// For Labels::next, the line is the beginning of a text. The example is kEnd and the tokens of
   /// the line, without targets. A token that is not in the vocabulary is an error.
@@ -197,7 +197,7 @@ class RowCoder {
     std::string text = {};
   };
   struct Learning;
-  // Locates a number of a row, for messages.
+  // Says for messages where in a row the number with this index is.
   using Places = std::function<std::string(std::size_t number)>;
 
   bool masked() const { return options_.labels == Labels::masked; }

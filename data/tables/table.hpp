@@ -68,7 +68,7 @@ class Blocks {
  public:
   /// Calls `visit` with each block. Requires: all arguments outlive this object, except `columns`.
   Blocks(const ByteStream& bytes, const std::vector<std::string>& columns, const VisitBlock& visit);
-  /// Adds an empty row that begins on `line` and returns it for the caller to fill.
+  /// Adds an empty row that begins on `line`. Returns the row, for the caller to fill.
   std::vector<Field>& add(std::size_t line);
   /// Passes the last rows to `visit`.
   void finish();
@@ -97,7 +97,7 @@ void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char s
 void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
                 const VisitBlock& visit);
 
-/// Parses a single line of JSON; `file` starts messages.
+/// Parses a line of JSON into one field per column; `file` starts messages. Throws DataError.
 std::vector<Field> read_json_row(const std::string& file, std::string_view line,
                                  const std::vector<std::string>& columns);
 

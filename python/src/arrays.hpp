@@ -3,8 +3,8 @@
 //
 // A caller's array is copied, so that later changes of the array do not reach the graph. An array
 // that xgrad returns shares the memory of its tensor and keeps this memory alive. An array-like may
-// be passed instead of a Variable. T is the scalar type of the first operand that has one; Python
-// numbers have none. The GIL is released while a function computes.
+// be passed instead of a Variable. T is the scalar type of the first operand with a scalar type;
+// Python numbers have no scalar type. The GIL is released while a function computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,7 +31,7 @@ namespace xgrad::python {
 /// numpy.asarray(value).
 nanobind::object as_array(nanobind::handle value);
 
-/// Whether it is a Python number, which takes the scalar type of the other operand.
+/// Whether `value` is a Python number. A number takes the scalar type of the other operand.
 bool is_number(nanobind::handle value);
 
 /// Whether an array-like holds float32. Throws TypeError when it holds neither float32 nor float64.
@@ -65,8 +65,8 @@ struct GraphLock {
 
 /// The class xgrad.Variable.
 struct Var {
-  std::variant<Variable<float>, Variable<double>> any;  ///< scalar type: the dtype in Python
-  /// Whether a layer or optimizer uses the Variable, too. Then assignments write into its memory.
+  std::variant<Variable<float>, Variable<double>> any;  ///< float32 or float64 in Python
+  /// Whether a layer or optimizer uses it, too. Then assigning a value writes into its memory.
   bool shared = false;
 
   /// Calls f with the Variable.
@@ -76,8 +76,8 @@ struct Var {
   }
 };
 
-/// Converts a Var, an array-like or a number to a Variable of this scalar type. None gives a
-/// Variable without a value. Throws TypeError for another scalar type.
+/// Converts a Var, an array-like or a number to a Variable<T>. None gives a Variable without a
+/// value. Throws TypeError if the scalar type is not T.
 template <class T>
 Variable<T> to_variable(nanobind::handle operand) {
   if (operand.is_none()) return {};
@@ -99,10 +99,10 @@ struct Object {
   nanobind::object object;
 };
 using Operand = Object<Kind::operand>;                    ///< a Variable or an array-like
-using OptionalOperand = Object<Kind::optional_operand>;   ///< the same, or None
+using OptionalOperand = Object<Kind::optional_operand>;   ///< a Variable, an array-like or None
 using IdsOperand = Object<Kind::ids>;                     ///< an array of integers
 using MaskOperand = Object<Kind::mask>;                   ///< an array of booleans or integers
-using OptionalMaskOperand = Object<Kind::optional_mask>;  ///< the same, or None: masks nothing
+using OptionalMaskOperand = Object<Kind::optional_mask>;  ///< a MaskOperand, or None: no mask
 
 /// The Variables of several operands.
 template <class T>
@@ -146,7 +146,7 @@ Object<Kind::array> returned(Tensor<T> result) {
 }
 
 /// Calls the function that make<T>() returns, and returns its result. The returned function takes
-/// no arguments. T is the scalar type of the first operand that has one, else double.
+/// no arguments. T is the scalar type of the first operand with a scalar type; double without any.
 template <class Make, class... Operands>
 auto call(const Make& make, const Operands&... operands) {
   std::optional<bool> single;
@@ -185,8 +185,8 @@ Shape shape_for(const Variable<T>& x, const std::vector<std::ptrdiff_t>& sizes) 
   return shape;
 }
 
-/// Returns y, the reduction of x along an axis or, without an axis, of all elements. With
-/// `keepdims`, adds each reduced axis again, with the size 1.
+/// y is x reduced along `axis` or, without an axis, over all elements. Returns y; with `keepdims`,
+/// y has each reduced axis again, with the size 1.
 template <class T>
 Variable<T> reduced(const Variable<T>& x, std::optional<std::ptrdiff_t> axis, bool keepdims,
                     const Variable<T>& y) {
@@ -196,8 +196,8 @@ Variable<T> reduced(const Variable<T>& x, std::optional<std::ptrdiff_t> axis, bo
   return reshape(y, shape);
 }
 
-/// The member of an enum at the place of `name` in `names`, counted from 0. If it is not there,
-/// throws ShapeError, which lists all names.
+/// The member of an enum whose number is the index of `name` in `names`. If `names` lacks `name`,
+/// throws ShapeError, which names `parameter` and lists all names.
 template <class Enum>
 Enum enum_of(const char* parameter, const std::string& name,
              const std::vector<std::string>& names) {

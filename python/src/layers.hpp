@@ -23,10 +23,10 @@ namespace xgrad::python {
 /// The class xgrad.Module: the base class of the C++ layers and of modules written in Python.
 struct Module {
   virtual ~Module() = default;
-  /// {name: Variable} of its own parameters, without the parameters of modules in its attributes.
+  /// {name: Variable} of this module's parameters, without parameters of modules in its attributes.
   virtual nanobind::dict own_parameters() const { return {}; }
 
-  nanobind::dict given = {};  ///< the arguments of its constructor, to make a copy
+  nanobind::dict given = {};  ///< the constructor's arguments, to make a copy
 };
 
 /// The seed for a new layer's parameters, and the layer's place: how many layers were made before
@@ -114,8 +114,8 @@ class AnyOptimizer {
                const OptimizerOptions& options);
   AnyOptimizer(const AnyOptimizer&) = delete;
 
-  /// Updates the leaves by their gradients. With `clip`, clips the norm of the gradients first, and
-  /// returns the norm before clipping.
+  /// Updates the leaves by their gradients. With `clip`, first clips the norm of all gradients to
+  /// `clip`, and returns the norm before clipping; else returns nothing.
   std::optional<double> step(std::optional<double> clip);
   /// Clears the gradients.
   void zero_grad();

@@ -11,8 +11,8 @@ struct Var;  // arrays.hpp
 /// Releases the GIL for its lifetime.
 ///
 /// When the interpreter ends, it kills threads that ask for the GIL, and killing a thread inside
-/// C++ crashes the process. So leave() waits until all other threads have left their Unlocked. A
-/// thread that makes an Unlocked later waits until the process ends.
+/// C++ crashes the process. So leave() waits until all other threads have destroyed their Unlocked
+/// objects. If a thread makes an Unlocked after that, the thread waits until the process ends.
 class Unlocked {
  public:
   Unlocked();

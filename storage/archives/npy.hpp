@@ -20,14 +20,14 @@ std::string to_npy(const Tensor<T>& tensor);
 /// objects that would need unpickling, and data whose size does not fit the shape.
 Array read_npy(std::string_view bytes);
 
-/// Serializes weights as an archive with one .npy per tensor, under its name; weights.text becomes
-/// the archive's comment. Identical weights give identical bytes. Throws FormatError on a repeated
-/// name, and NumericError on a tensor that is not finite.
+/// Serializes weights as an archive with a file NAME.npy for each tensor; weights.text becomes the
+/// archive's comment. Identical weights give identical bytes. Throws FormatError on a repeated name
+/// or a text of more than 65535 bytes, and NumericError on a tensor that is not finite.
 std::string to_npz(const WeightFile& weights);
 
 /// Parses an archive as numpy.savez and numpy.savez_compressed write it. Returns the tensors in the
-/// order of the file; ignores the comment. Throws FormatError that names the tensor when it is
-/// damaged, not an array of float32 or float64, or not finite.
+/// order of the file; ignores the comment. Throws FormatError that names the tensor when a tensor
+/// is damaged, not an array of float32 or float64, or not finite.
 WeightFile from_npz(std::string_view bytes);
 
 /// An .npy file of any size, read in parts.
@@ -54,7 +54,7 @@ class NpyFile {
     const Type* type = nullptr;  ///< null for texts
     std::size_t each = 0;        ///< bytes per value
     std::size_t begin = 0;       ///< offset of the values
-    std::size_t count = 1;
+    std::size_t count = 1;       ///< number of values
   };
 
  private:

@@ -21,7 +21,7 @@ struct ZipArchive {
 /// bytes. Throws FormatError on a repeated name or a comment that is too long.
 std::string to_zip(const ZipArchive& archive);
 
-/// Reads an archive. Throws FormatError that names the member when it is damaged, encrypted,
+/// Reads an archive. Throws FormatError that names the member when a member is damaged, encrypted,
 /// compressed by a method other than deflate, or has a repeated name. Memory grows with the bytes
 /// actually decompressed, never with a size in a header.
 ZipArchive from_zip(std::string_view bytes);

@@ -11,9 +11,9 @@ namespace xgrad {
 
 class InputFile;
 
-/// A directory held open: still the same directory after a rename, or when another directory takes
-/// its path. Opens regular files only: it does not follow symbolic links, and refuses FIFOs and
-/// devices without opening them.
+/// A directory held open. It stays the same directory if it is renamed, or if another directory
+/// takes its path. Opens regular files only: it does not follow symbolic links, and refuses FIFOs
+/// and devices without opening them.
 class Folder {
  public:
   /// Opens a directory, following symbolic links in `path`. Implicit, so that functions that take a
@@ -32,9 +32,9 @@ class Folder {
   /// The current path: path(), or an absolute path if the directory was moved.
   std::string present_path() const;
 
-  /// Whether it has a regular file of this name. Throws IoError when something else has the name.
+  /// Whether the directory has a regular file of this name. Throws IoError for any other object.
   bool holds(const std::string& name) const;
-  /// Whether it has a directory of this name. Throws IoError when something else has the name.
+  /// Whether the directory has a subdirectory of this name. Throws IoError for any other object.
   bool holds_folder(const std::string& name) const;
   /// Throws IoError when the file of this name has another hard link: writing to it would change
   /// the other file too.

@@ -39,12 +39,12 @@ struct Isolated {
 /// is working.
 Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits);
 
-/// Work that has a name, so that another program can do it.
+/// Work that has a name, so that this program can ask another program to do it.
 struct NamedWork {
-  std::string name;                     ///< its name, which the program knows
-  std::string_view bytes;               ///< what it reads: a mapping of the start of `file`
-  int file;                             ///< an open file
-  std::vector<std::string> words = {};  ///< its other arguments
+  std::string name;                     ///< name of the work, which the other program knows
+  std::string_view bytes;               ///< bytes that the work reads: the mapped start of `file`
+  int file;                             ///< descriptor of an open file
+  std::vector<std::string> words = {};  ///< other arguments of the work
 };
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);
@@ -62,9 +62,9 @@ void set_isolating_program(const std::string& path);
 /// The argument that tells the program to do named work.
 inline constexpr const char* kIsolatedWork = "--isolated-work";
 
-/// Call this in the program. It confines the process, does the named work on the bytes of standard
-/// input, writes the answer to standard output and ends the process. `arguments` are the arguments
-/// after kIsolatedWork. Requires: no other thread is working.
+/// Call this in the program that does named work. Confines the process, does the work on the bytes
+/// of standard input, writes the answer to standard output and ends the process. `arguments` are
+/// the arguments after kIsolatedWork. Requires: no other thread is working.
 [[noreturn]] void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 
 }  // namespace xgrad

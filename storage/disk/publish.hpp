@@ -31,8 +31,8 @@ void check_new(const std::string& path);
 void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
 /// publish_file() in a folder, but replaces an existing regular file of that name. After a crash at
-/// any moment, or an IoError, the file is complete, with either its old or its new bytes. Throws
-/// IoError and changes nothing if `name` is anything but a regular file.
+/// any moment, or an IoError, the file is complete, with either its old or its new bytes. If the
+/// name is taken by anything but a regular file, throws IoError and changes nothing.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
 /// Removes all temporary files that killed processes left, and returns their paths. Throws IoError.

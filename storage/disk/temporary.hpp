@@ -45,7 +45,7 @@ class Scratch {
   static constexpr std::size_t kMostInMemory = std::size_t(4) << 20;
 
   Scratch() = default;
-  /// Maps the bytes of another process; `shared` is the result of its share(). Throws IoError.
+  /// Maps the bytes of another process; `shared` is what its share() returned. Throws IoError.
   explicit Scratch(const std::string& shared);
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -14,15 +14,15 @@
 
 namespace xgrad {
 
-/// Thrown for a file that is damaged or has another format. The message does not name the file. The
-/// caller adds the name, in an exception that says whether the file is data or weights.
+/// Thrown for a file that is damaged or not in the expected format. The message does not name the
+/// file. The caller adds the name, in an exception that says whether the file is data or weights.
 struct FormatError : Error {
   using Error::Error;
 };
 
-/// A tensor in either precision.
+/// A tensor of float or double.
 using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
-/// The shape of a tensor in either precision.
+/// The shape of a tensor of float or double.
 inline const Shape& shape_of(const AnyTensor& tensor) {
   return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
 }

@@ -17,13 +17,13 @@ namespace xgrad {
 /// The message for a file that does not start with kHdf5Signature or does not open.
 inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or is damaged";
 
-/// Returns the size of the HDF5 file according to its superblock; other bytes may follow it. Reads
-/// only the superblock. Throws FormatError.
+/// Returns the number of bytes of HDF5 in a file, as its superblock says; other bytes may follow.
+/// Reads only the superblock. Throws FormatError.
 std::uint64_t hdf5_size(const InputFile& file);
 
-/// Reads a dataset of numbers or strings, all or some rows of it, plain or compressed by HDF5's own
-/// filters. Refuses plug-ins, links other than hard ones, virtual datasets and external storage.
-/// Throws FormatError that names the dataset.
+/// Reads all rows, or `rows`, of a dataset of numbers or strings; `image` holds the HDF5 file.
+/// Refuses filters other than deflate, shuffle and fletcher32, links other than hard ones, virtual
+/// datasets and external storage. Throws FormatError that names the dataset.
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
                          const std::optional<Range>& rows = {});
 
@@ -64,7 +64,7 @@ inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError for more
-/// than 10,000 objects, or with the path of a soft or external link or of an object linked twice.
+/// than 10,000 objects, or for a soft, external, repeated or too deep link; then names the link.
 std::vector<std::string> list_hdf5_datasets(std::string_view image);
 
 }  // namespace xgrad

@@ -38,7 +38,7 @@ inline constexpr const char* kLearned = "task";
 /// of the checkpoint's step ended. The resumed run first validates this step.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
-/// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
+/// Returns an entry of the state. Throws CheckpointError if it is missing or not a Value.
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
@@ -75,7 +75,7 @@ std::string to_hdf5(const Checkpoint& checkpoint);
 /// tensors, `bytes` their size, and `text` the size of all text in state and config.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
 /// Reads an image. Throws CheckpointError, with `origin` in the message, if the seal, the structure
-/// or a value is not as to_hdf5() writes it, or if the file is of another kind. Throws
+/// or a value is not as to_hdf5() writes it, or if the file is not of this `kind`. Throws
 /// NewerFormatError (seal.hpp) if the file needs a newer xgrad.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
@@ -123,9 +123,9 @@ std::string manifest_line(const std::string& name, std::string_view bytes);
 /// file that does not exist, which is harmless. In the reverse order, the file could lack a line in
 /// the manifest, and damage to the file could not be found. Throws IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
-/// Parses a line, without its line feed, into name and digest; nothing for other text.
+/// Parses a manifest line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
-/// Reads the digest of each name; none without a manifest. Skips malformed lines. Throws IoError.
+/// Reads the digest of each name; empty without a manifest. Skips malformed lines. Throws IoError.
 std::map<std::string, std::string> read_manifest(const Folder& directory);
 
 /// Thrown if the SHA-256 of a file differs from the one in its run's manifest: the run saved
@@ -138,8 +138,8 @@ inline constexpr const char* kUnsaved = ": is not the file that the run saved";
 
 /// Reads a file as read_checkpoint() does. If its name is a checkpoint_name(), also checks that it
 /// holds the step in the name. Throws UnsavedError, which says what to do, if the manifest beside
-/// the file lists another SHA-256 for it. Accepts names that the manifest does not list, and any
-/// file if there is no manifest.
+/// the file lists another SHA-256 for it. Accepts any SHA-256 if the manifest does not list the
+/// name, or if the checkpoint has the entry kOwesValidation.
 SavedCheckpoint load_checkpoint(const std::string& path,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
 
@@ -148,9 +148,9 @@ SavedCheckpoint load_checkpoint(const std::string& path,
 /// neither means damage.
 std::string find_damage(const std::string& path);
 
-/// "step-0000001200.h5"
+/// The file name of a checkpoint: "step-0000001200.h5" for step 1200.
 std::string checkpoint_name(std::uint64_t step);
-/// Returns the step in a name of that form; nothing for any other name.
+/// Returns the step in a checkpoint_name(); nothing for any other name.
 std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
 
 /// A file with the name of the checkpoint of a step.
@@ -209,15 +209,15 @@ std::string own_data(const std::string& directory, const std::string& path);
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 
-/// Which checkpoint of a run directory to take. last: the last that is not damaged. model: the
-/// result of best_checkpoint() for [train] of the run's config.toml, which may differ from [train]
-/// of the checkpoint; if there is no result, the same as `last`. resumed: the checkpoint to resume
-/// from: the last that is neither damaged nor unsaved (PassOver::unsaved).
+/// Which checkpoint of a run directory to take. last: the last checkpoint that is not damaged.
+/// model: what best_checkpoint() returns for [train] of the run's config.toml; if it returns
+/// nothing, the same as `last`. resumed: the checkpoint to resume from, which is the last
+/// checkpoint that is neither damaged nor unsaved (PassOver::unsaved).
 enum class Take { model, last, resumed };
 
-/// Loads a checkpoint of a run directory, or the checkpoint at `path`, and applies the overrides to
-/// its config. Throws ConfigError, and the errors of latest_checkpoint(), best_checkpoint() and
-/// load_checkpoint().
+/// If `path` is a run directory, loads the checkpoint that `take` chooses; else loads the file at
+/// `path`. Applies the overrides to its config. Throws ConfigError, IoError and the errors of
+/// latest_checkpoint(), best_checkpoint() and load_checkpoint().
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
                   Take take = Take::model);
 

@@ -28,13 +28,13 @@ struct Sealed {
   std::uint64_t step = 0;              ///< step of the checkpoint
 };
 
-/// Returns the bytes to append to a payload with this digest.
+/// Returns the seal, to append to content.payload; `digest` is the SHA-256 of the payload.
 std::string make_seal(const Sealed& content, const Sha256& digest);
 
 /// Returns the contents of a file's seal, and the payload as a view into `file`. Throws
 /// NewerFormatError if the seal is intact and its major version is above kFormatMajor. Throws
-/// CheckpointError, which says what kind of file it is, if the seal is damaged, has a major version
-/// below kFormatMajor, or does not match the length and digest of the payload.
+/// CheckpointError if the seal is missing, is damaged, has a major version below kFormatMajor, or
+/// does not match the payload. If it is missing, the message says what kind of file this is.
 Sealed open_seal(std::string_view file);
 
 }  // namespace xgrad

@@ -18,9 +18,9 @@ namespace xgrad {
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 
-/// Returns a checkpoint of copies of the parameters, the optimizer's state and, if given, the
-/// averaged weights. restore() is its inverse. `whole` returns the tensors of optimizer states,
-/// gathered from all processes. In a process that does not save, `whole` returns an empty list.
+/// Returns a checkpoint with copies of the parameters, the optimizer's state and, if given, the
+/// averaged weights. restore() is its inverse. `whole` gathers the tensors of these states from all
+/// processes and returns them. In a process that does not save, `whole` returns an empty list.
 template <class T>
 Checkpoint capture(
     const Parameters<T>& parameters, const Optimizer<T>& optimizer,
@@ -49,8 +49,8 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Opti
 /// leaves either the old file or the new one. Throws IoError, and NumericError for NaN or infinity.
 template <class T>
 void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
-/// Overwrites every parameter with its value in the checkpoint at `path`. Throws IoError, or
-/// CheckpointError as restore_weights().
+/// Overwrites every parameter with its value in the checkpoint at `path`. Throws the errors of
+/// load_checkpoint(path) (checkpoint.hpp) and of restore_weights().
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters);
 

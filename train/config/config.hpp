@@ -46,10 +46,10 @@ struct ModelConfig {
   bool exclude_self = false;  ///< a token does not attend to itself
   std::string score = "dot";  ///< how a query and a key are compared, a Score by name
   double scale = 0;           ///< factor of the scores; 0: the default of Score
-  double temperature = 1;     ///< divides the scale
-  bool log_scale = false;     ///< multiplies the scores by log(number of keys)
+  double temperature = 1;     ///< divides the scores
+  bool log_scale = false;     ///< multiplies the scores by log(number of attended tokens)
   std::string attention_activation = "softmax";  ///< an AttentionActivation by name
-  bool attention_mean = false;                   ///< divides the weights by the number of keys
+  bool attention_mean = false;                   ///< divides weights by number of attended tokens
   std::string init = "default";                  ///< an InitScheme by name
   double init_std = 0.02;                        ///< for init "trunc_normal"
   bool init_scaled_residuals = false;            ///< smaller initial output projections
@@ -59,7 +59,7 @@ struct ModelConfig {
   Options own = {};         ///< own keys of a model kind that the program added (PartEntry)
 };
 
-/// [optim]; weight decay does not apply to biases, norms and embeddings.
+/// [optim]; by default, biases, norms, embeddings and positions have no weight decay.
 struct OptimConfig : OptimizerOptions {
   OptimConfig() : OptimizerOptions{.weight_decay = 0.01, .momentum = 0.9} {}
 
@@ -71,7 +71,7 @@ struct OptimConfig : OptimizerOptions {
 /// [schedule]
 struct ScheduleConfig : ScheduleOptions {
   std::string name = "cosine";  ///< one of schedule_names()
-  std::uint64_t warmup = 0;     ///< steps
+  std::uint64_t warmup = 0;     ///< steps of warm-up
   std::uint64_t patience = 10;  ///< for plateau: evaluations without improvement before a drop
   Options own = {};             ///< keys of a schedule that the program added
 };
@@ -103,19 +103,19 @@ struct TrainConfig {
   std::uint64_t swa_start = 0;    ///< step after which averaging (SWA) begins; 0: none
   std::uint64_t swa_every = 1;    ///< steps between two weights that SWA averages
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
-  std::string on_spike = "stop";  ///< what to do about a spike
+  std::string on_spike = "stop";  ///< reaction to a spike: stop, skip or rollback
   double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
   /// Steps between checks that a gradient reaches every parameter; 0: no checks.
   std::uint64_t dead_gradients_every = 100;
-  double max_seconds = 0.0;  ///< 0: no limit
-  int threads = 0;           ///< 0: all cores
+  double max_seconds = 0.0;  ///< saves and stops the run after this many seconds; 0: no limit
+  int threads = 0;           ///< number of threads; 0: one per core
   bool recompute = false;    ///< backward reruns encoder blocks instead of storing their values
-  std::uint64_t evaluate_every = 0;  ///< steps; 0: an epoch, or steps / 10 if `steps` is set
-  std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation; every new best is saved too
-  std::size_t keep = 2;          ///< number of newest checkpoints to keep besides the best
-  bool keep_best = true;         ///< uses the weights of the best step, not of the last
+  std::uint64_t evaluate_every = 0;  ///< in steps; 0: every epoch, or steps / 10 if `steps` is set
+  std::uint64_t save_every = 0;      ///< in steps; 0: evaluate_every; every new best is saved too
+  std::size_t keep = 2;              ///< number of newest checkpoints to keep besides the best
+  bool keep_best = true;             ///< uses the weights of the best step, not of the last
   std::string best_metric = "loss";  ///< validation metric that chooses the best step
-  std::string precision = "float";   ///< arithmetic
+  std::string precision = "float";   ///< float, double or bf16 (mixed precision)
 };
 
 /// [expect]: what the config claims about its result; an absent key claims nothing
@@ -134,11 +134,11 @@ struct ExpectConfig {
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
   std::optional<double> bits_below_rule;     ///< minimum gain in bits over the best n-gram rule
   std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
-  /// Some validation at or before this step meets all claims about metrics; see first_reached().
+  /// A validation at or before this step meets all claims about metrics; see first_reached().
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
-  /// The state_hash() after the last step. If an override sets another key that can change
-  /// the result, the config loses this claim.
+  /// The state_hash() after the last step. The config loses this claim if an override sets any
+  /// other key that can change the result.
   std::optional<std::string> sha256;
 };
 
@@ -174,7 +174,7 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of built-in parts that this part reads, too, such as "width" for a model kind. A config
+  /// Keys of built-in parts that this part also reads, such as "width" for a model kind. A config
   /// that chooses this part must not set other keys of built-in parts in the section.
   std::vector<std::string> keys = {};
 };
@@ -224,8 +224,8 @@ struct KeyValues {
 std::vector<KeyValues> key_values();
 
 /// Returns a JSON Schema (draft 7) of all keys, for editors. It holds the type, range and allowed
-/// values of each key, and which optimizers, schedules and tasks read it. It does not hold rules
-/// between keys.
+/// values of each key, and which optimizers, schedules and tasks read the key. It does not hold
+/// rules between keys.
 std::string config_schema();
 
 }  // namespace xgrad

@@ -68,9 +68,9 @@ const std::vector<GroupKey>& group_keys();
 using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
-/// Adds a part to the table of keys. Its name becomes a choice of choosing_key(), and its own keys
-/// become rows; own(config) stores their values. Throws ConfigError when the name or a key is taken
-/// or has a wrong form, or when part.keys names a key that no other part has.
+/// Adds a part to the table of keys. The part's name becomes a value of choosing_key(), and its own
+/// keys become rows. Their values are in own(config). Throws ConfigError when the name or a key is
+/// taken or has a wrong form, or when part.keys names a key that no other part has.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.
@@ -90,8 +90,8 @@ std::string flaw_of_new_path(const std::string& path);
 /// Throws ConfigError if something is wrong with `path`, a new directory named after `file`.
 void check_named_after(const std::string& file, const std::string& path);
 
-/// Returns "; did you mean optim.lr?" for an unknown key, or else a list of the section's keys.
-/// `task_keys` are the keys of the config's task.
+/// Returns "; did you mean optim.lr?" for an unknown key; if no key is similar, a list of all keys
+/// of the section. `task_keys` are the keys of the config's task.
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys);
 /// These return a suggestion: for a key outside of every section, for an unknown section, and for a

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 struct Place {
   unsigned line = 1;
   unsigned column = 1;
-  std::optional<std::string> override = {};  ///< override that has the place; `line` is its number
+  std::optional<std::string> override = {};  ///< the override, if any; `line` is then its number
 
   /// The order of messages: messages about overrides come last.
   auto order() const { return std::tuple(override.has_value(), line, column); }
@@ -65,10 +65,10 @@ struct Document {
 /// Parses the text of a config. Syntax errors become Document::problems.
 Document parse_document(const std::string& text);
 
-/// Adds the assignment "section.key=value", or a problem. A bare word counts as a string.
+/// Adds the override "section.key=value", or a problem, to the document. A bare word is a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
-/// Splits "section.key=[a, b]" into key and values, each as a TOML literal. Throws ConfigError.
+/// Splits "section.key=[a, b]" into the key and the values as TOML literals. Throws ConfigError.
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text);
 
 }  // namespace xgrad::detail

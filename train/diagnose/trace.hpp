@@ -35,12 +35,12 @@ struct OpPlace {
 std::string to_string(const OpPlace& place);
 
 /// During its lifetime, calls `see` for the output of every op of this scalar type and for every
-/// gradient that backward computes, in order. First calls the observer that was active before.
+/// gradient that backward computes, in order. An observer that was active before stays active.
 template <class T>
 class Trace final : public OpObserver {
  public:
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;  ///< the callback
-  /// Callback for each forward and backward of an op, before its tensors; OpPlace::tensor is empty.
+  /// Callback for each forward and backward of an op, called before See; OpPlace::tensor is empty.
   using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
   Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});  ///< starts tracing
 
@@ -84,12 +84,12 @@ class GradientFlow {
   double gradient_of(const Variable<T>& x) const;
 
   /// For a parameter whose gradient is missing or 0 after backward, says at which op the gradient
-  /// ends. The op is the first in this list that exists:
+  /// ends, or that no op reads the parameter. The op is the first in this list that exists:
   ///
   /// - the last op that received a gradient other than 0, but passed none or only zeros on to the
   ///   parameter or to a value computed from it;
-  /// - the last op that affects the loss, but reads the parameter or such a value without a
-  ///   gradient, as after detach() or under NoGrad;
+  /// - the last op that affects the loss, but reads the parameter (or a value computed from it)
+  ///   outside of the graph, as after detach() or under NoGrad;
   /// - the last op that depends on the parameter; this op does not affect the loss.
   std::string end_of(const Parameter<T>& parameter) const;
 
@@ -125,8 +125,8 @@ class GradientFlow {
 
 /// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
 /// the last call of take(). Parameters that require no gradient do not count. To be fast, observe()
-/// skips parameters that already had a gradient other than 0 since then, and reads a gradient only
-/// up to its first element that is not 0.
+/// skips parameters that have had a gradient other than 0 since this call, and reads a gradient
+/// only up to its first element that is not 0.
 template <class T>
 class DeadGradients {
  public:
@@ -166,10 +166,10 @@ class DeadGradients {
   std::string alive_;
 };
 
-/// Comparison of one tensor of the step between the run's precision and the next higher: double for
-/// float, long double for double.
+/// Compares a tensor of a failed step with its reference: the same tensor, computed in the next
+/// higher precision (double for float, long double for double).
 struct ReplayRow {
-  OpPlace place;                 ///< place where it was computed
+  OpPlace place;                 ///< place where the tensor was computed
   Shape shape;                   ///< shape of the tensor
   bool finite = true;            ///< no NaN or infinity in the tensor
   bool reference_finite = true;  ///< no NaN or infinity in the reference
@@ -185,8 +185,8 @@ struct ReplayRow {
   static constexpr double kBand = 1e-3;
 };
 
-/// Runs forward and backward of a failed step in both precisions. Throws CheckpointError if the
-/// file does not fit its own config.
+/// Runs forward and backward of a failed step in both precisions. Returns a row for each tensor, in
+/// order. Throws CheckpointError if the failed step does not fit its own config.
 std::vector<ReplayRow> replay(const Checkpoint& failed);
 
 }  // namespace xgrad

@@ -22,25 +22,25 @@ struct Pronunciation {
   std::vector<std::int32_t> phones;   ///< the pronunciation
 };
 
-/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes these
-/// phones. With n different phones, label 0 means no phone, 1 + p the phone p, and 1 + n + n p + q
-/// the phones p and q. A word's probability is the sum over its alignments of prod_i P(label_i |
-/// letter_i). EM fits these P to words with unknown alignments (Jiampojamarn, Kondrak and Sherif
-/// 2007, with one letter and at most two phones per unit).
+/// Aligns letters and phones. Each letter stands for no, one or two phones. The letter's label
+/// encodes these phones. With n different phones, label 0 means no phone, 1 + p the phone p, and
+/// 1 + n + n p + q the phones p and q. A word's probability is the sum over its alignments of
+/// prod_i P(label_i | letter_i). EM fits these P to words with unknown alignments (Jiampojamarn,
+/// Kondrak and Sherif 2007, with one letter and at most two phones per unit).
 class Alignment {
  public:
   /// Starts with the same probabilities for every letter: fixed shares for no phone, one phone and
-  /// two phones, each spread evenly over its labels. `letters` and `phones` are the sizes of the
-  /// two alphabets.
+  /// two phones. Each share is spread evenly over its labels. `letters` and `phones` are the sizes
+  /// of the two alphabets.
   Alignment(std::size_t letters, std::size_t phones);
 
   /// Runs one round of EM, in the order of `words`, so that the same words give the same bits.
   /// Labels with an expected count below `least` become impossible. Skips words without an
-  /// alignment. Returns the log-likelihood of the other words before the round.
+  /// alignment. Returns the log-likelihood, before the round, of the words with an alignment.
   double fit(const std::vector<Pronunciation>& words, double least = 0);
 
   /// Returns the most likely labels of the letters, or nothing if no alignment is possible. If two
-  /// alignments are equally likely ("ll"), the earlier letter gets the sound.
+  /// alignments are equally likely ("ll"), the earlier letter gets the phone.
   std::optional<std::vector<std::int32_t>> best(const Pronunciation& word) const;
 
   /// Returns the phones that a label encodes.

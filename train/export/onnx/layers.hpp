@@ -1,8 +1,8 @@
-// Builder: a graph in ONNX format. The functions below build the layers of layers/ from its
-// operators; each has the name of its layer.
+// Builder: a graph in ONNX format. The functions below build the layers of layers/ from ONNX
+// operators; each function has the name of its layer.
 //
-// A new variant of a layer needs a branch in its function, and its name in the table in export.cpp.
-// Without these, to_onnx() refuses models that use it.
+// A new variant of a layer needs a branch in the layer's function, and the variant's name in the
+// table in export.cpp. Without these, to_onnx() refuses models that use the variant.
 #pragma once
 
 #include <cstdint>
