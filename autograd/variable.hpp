@@ -58,7 +58,7 @@ class Variable {
  public:
   /// A Variable without a value, for an optional argument that is left out.
   Variable() = default;
-  /// A leaf. With `requires_grad`, backward() leaves d(output)/d(this) in grad().
+  /// A leaf. With `requires_grad`, backward() adds d(output)/d(this) to grad().
   explicit Variable(Tensor<T> value, bool requires_grad = false);
 
   /// Whether it has a value.

@@ -50,7 +50,8 @@ struct KVCache {
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
 /// K_i^T) V_i (Vaswani et al. 2017).
 ///
-/// Parameters, named as in PyTorch's nn.MultiheadAttention:
+/// Parameters, named as in PyTorch's nn.MultiheadAttention, which lacks score_weight and biases of
+/// positions (layers/positions.hpp):
 ///
 ///     in_proj_weight   (3 H d_h, D)          rows of q, then k, then v
 ///     q_proj_weight    (H d_h, D)            see below
@@ -72,7 +73,7 @@ class MultiHeadAttention {
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
   /// broadcast to (B, H, N, M), where M is the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing. It is for observers; if it is null, observers get masks.key_mask.
+  /// padding, hides nothing. It is for context.activations; if null, that gets masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;

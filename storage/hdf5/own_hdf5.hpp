@@ -47,8 +47,8 @@ class Hdf5Handle {
   Close close_;
 };
 
-/// Opens a file that lies in memory, for reading: libhdf5 copies none of it, opens no file on the
-/// disk, prints no errors and loads no plug-ins. Negative if the bytes are not HDF5.
+/// For foreign HDF5: opens a file whose bytes are in memory, for reading by libhdf5, which copies
+/// none of them, opens no file, prints no errors and loads no plug-ins. Negative if it is not HDF5.
 Hdf5Handle open_image(std::string_view image);
 
 }  // namespace detail

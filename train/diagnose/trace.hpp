@@ -84,10 +84,11 @@ class GradientFlow {
   double gradient_of(const Variable<T>& x) const;
 
   /// For a parameter whose gradient is missing or 0 after backward, says at which op the gradient
-  /// ends, or that no op reads the parameter. The op is the first in this list that exists:
+  /// ends, or that no op reads the parameter. The op is the first in this list that exists ("last"
+  /// in the order of forward):
   ///
   /// - the last op that received a gradient other than 0, but passed none or only zeros on to the
-  ///   parameter or to a value computed from it;
+  ///   parameter or to a value computed from the parameter;
   /// - the last op that affects the loss, but reads the parameter (or a value computed from it)
   ///   outside of the graph, as after detach() or under NoGrad;
   /// - the last op that depends on the parameter; this op does not affect the loss.
@@ -125,8 +126,8 @@ class GradientFlow {
 
 /// Finds parameters whose gradient was missing, or exactly 0 in every element, in each step since
 /// the last call of take(). Parameters that require no gradient do not count. To be fast, observe()
-/// skips parameters that have had a gradient other than 0 since this call, and reads a gradient
-/// only up to its first element that is not 0.
+/// skips parameters that have had a gradient other than 0 since the last take(), and reads a
+/// gradient only up to its first element that is not 0.
 template <class T>
 class DeadGradients {
  public:
@@ -186,7 +187,7 @@ struct ReplayRow {
 };
 
 /// Runs forward and backward of a failed step in both precisions. Returns a row for each tensor, in
-/// order. Throws CheckpointError if the failed step does not fit its own config.
+/// order. Throws CheckpointError if the weights in `failed` do not fit the config in `failed`.
 std::vector<ReplayRow> replay(const Checkpoint& failed);
 
 }  // namespace xgrad

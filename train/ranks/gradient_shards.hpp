@@ -51,13 +51,13 @@ inline bool is_node(const Range& range, std::size_t count) {
 ///
 /// The scalars of all parameters that require a gradient form one long row, which is divided into
 /// buckets. A bucket is sent when all its gradients are complete. Every rank updates its slice of
-/// the row. A slice consists of a part of each bucket, so that all ranks receive the same amount of
-/// data at any time.
+/// the row. A slice consists of a part of each bucket, so that all ranks receive about the same
+/// amount of data at any time.
 template <class T>
 class GradientShards {
  public:
-  /// Divides the gradients of `parameters`, which must be complete and outlive this object. Throws
-  /// ConfigError if there are more ranks than shards.
+  /// Divides the gradients of `parameters`, which must outlive this object and get no more members.
+  /// Throws ConfigError if there are more ranks than shards.
   GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks);
   GradientShards(const GradientShards&) = delete;
   GradientShards& operator=(const GradientShards&) = delete;
@@ -75,7 +75,7 @@ class GradientShards {
   /// thread. Call it for the last shard of this rank, before the last backward() of the shard.
   void send_early();
   /// Moves the gradients from the parameters to this object, as the gradients of this rank's next
-  /// shard. With a single shard, leaves them in the parameters.
+  /// shard. If the batch has one shard only, leaves the gradients in the parameters.
   void take();
   /// Adds up the gradients of all shards. Afterwards, the gradients of the parameters hold the sums
   /// in this rank's slice; outside of the slice, they have no meaning.
@@ -97,12 +97,13 @@ class GradientShards {
   }
 
  private:
-  // The sum over the shards of a node of the tree, in the order of the row.
+  // The sum of the gradients over the shards of a node of the tree; scalars as in the row.
   struct Sum {
     Range node;
     Tensor<T> values;
   };
-  // Sums received from some ranks; the sum of rank r is in the range from_rank[r] of `received`.
+  // In round k, each rank that has a k-th node sends the sum of this node to all others. The sum of
+  // rank r is in the range from_rank[r] of `received`; the range is empty if rank r sends nothing.
   struct Round {
     Tensor<T> received;
     std::vector<Range> from_rank;
@@ -138,7 +139,7 @@ class GradientShards {
   detail::FlatParameters row_;
   std::vector<Range> buckets_;                   // of the row, in order
   std::vector<ModelPart> slices_;                // by rank, with a range for each bucket
-  std::vector<Range> places_;                    // by rank, where gather() puts its slice
+  std::vector<Range> places_;                    // by rank, its slice in the buffer of gather()
   std::vector<std::vector<Range>> nodes_;        // by rank, the largest nodes of its shards
   std::size_t rounds_ = 0;                       // largest number of nodes of a rank
   std::map<const Node<T>*, std::size_t> index_;  // of leaves
