@@ -30,7 +30,7 @@ NO_FILE = {
     "0.51": "the start, and random weights", "0.50": "the start, and random weights", "0.977": "seed 3", "0.978": "seed 2", "0.983": "the last step",
     "0.598": "the lowest loss", "1.695": "the lowest loss", "0.830": "the lowest loss", "0.568": "the lowest loss",
     "0.988": "seed 3", "0.907": "counted in NumPy", "0.8": "a temperature",
-    "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values", "1.435": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
+    "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values", "1.437": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
 }
 
 
