@@ -44,7 +44,7 @@ namespace xgrad {
 
 /// A dense row-major array of any rank. Its shape is set at run time; `data()` is contiguous.
 template <class T>
-using Tensor = xt::xarray<T, xt::layout_type::row_major, memory::Allocator<T>>;
+using Tensor = xt::xarray<T, xt::layout_type::row_major, allocators::Allocator<T>>;
 
 /// The sizes of a tensor's axes.
 using Shape = Tensor<float>::shape_type;

@@ -55,8 +55,7 @@ function(xgrad_library target)
   add_library(${target})
   add_library(xgrad::${arg_NAME} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  # Without this flag, the user's compiler might fuse operations in templates of headers, which changes bits.
-  target_compile_options(${target} INTERFACE -ffp-contract=off)
+  target_compile_options(${target} INTERFACE ${XGRAD_PUBLIC_FLAGS})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     BUILD_RPATH_USE_ORIGIN ON)  # a wheel holds the libraries as they are built

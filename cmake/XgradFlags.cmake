@@ -1,13 +1,19 @@
-# Compiler flags of xgrad's own sources. Programs that use xgrad do not get them.
+# Programs that use xgrad get these flags, too, because they compile templates of xgrad and xtensor. With
+# -ffp-contract=off, a b + c is rounded twice on every processor and by every compiler; kernels of products call the
+# fused operation explicitly. Clang 19 and later need the old rules for template template arguments, because xtensor
+# relies on them; clang calls the rules deprecated.
+set(clang_19 "$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,19>>")
+set(XGRAD_PUBLIC_FLAGS -ffp-contract=off
+  "$<${clang_19}:-fno-relaxed-template-template-args;-Wno-deprecated-no-relaxed-template-template-args>")
+
+# Compiler flags of xgrad's own sources: the flags above, and others.
 add_library(xgrad_flags INTERFACE)
 target_compile_features(xgrad_flags INTERFACE cxx_std_20)
 
 # Never use -ffast-math: it removes the tests for NaN. The first three flags are safe: no code reads errno after sqrt
 # or traps floating-point exceptions, and -fopenmp-simd changes only loops with `omp simd`.
-# With -ffp-contract=off, a b + c is rounded twice on every processor and by every compiler; kernels of products call
-# the fused operation explicitly.
 target_compile_options(xgrad_flags INTERFACE
-  -fno-math-errno -fno-trapping-math -fopenmp-simd -ffp-contract=off)
+  -fno-math-errno -fno-trapping-math -fopenmp-simd ${XGRAD_PUBLIC_FLAGS})
 if(XGRAD_MARCH)
   target_compile_options(xgrad_flags INTERFACE -march=${XGRAD_MARCH})
 endif()
@@ -22,11 +28,9 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A false warning about copies of xt::svector, the type of shapes. GCC 12, which CI uses, has this warning on.
   target_compile_options(xgrad_flags INTERFACE -Wno-maybe-uninitialized)
 else()
-  # xtensor needs the old rules for template template arguments, which clang 19 calls deprecated. Clang also warns about
-  # features that -march=native finds, about `omp simd` on long double, and about libstdc++'s code of stable_partition.
-  target_compile_options(xgrad_flags INTERFACE -fno-relaxed-template-template-args
-    -Wno-deprecated-no-relaxed-template-template-args -Wno-invalid-feature-combination -Wno-pass-failed
-    -Wno-deprecated-declarations)
+  # Clang warns about features that -march=native finds, about `omp simd` on long double, and about libstdc++'s code of
+  # stable_partition.
+  target_compile_options(xgrad_flags INTERFACE -Wno-invalid-feature-combination -Wno-pass-failed -Wno-deprecated-declarations)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(xgrad_flags INTERFACE -Wno-psabi)  # notes about linking with code that GCC 9 compiled

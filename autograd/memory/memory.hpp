@@ -20,7 +20,7 @@ void count_product(std::size_t m, std::size_t n, std::size_t k);
 
 /// Holds no functions. Argument-dependent lookup searches the namespace of Allocator for functions
 /// that take a Tensor. With Allocator in xgrad, clang would find ops and reject xt::mean().
-namespace memory {
+namespace allocators {
 
 /// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not
 /// the type Tensor, which uses this allocator. Small blocks come from TBB. Large blocks come from
@@ -48,7 +48,7 @@ struct Allocator {
   friend bool operator==(const Allocator&, const Allocator&) { return true; }
 };
 
-}  // namespace memory
+}  // namespace allocators
 
 /// A bad_alloc that says how many bytes were requested and for what. Allocates nothing itself.
 class OutOfMemory final : public std::bad_alloc {

@@ -67,7 +67,7 @@ std::vector<Kernel> kernels() {
 }
 
 void* scratch() {
-  static const std::vector<char, memory::Allocator<char>> space(detail::kPackedGemmScratch);
+  static const std::vector<char, allocators::Allocator<char>> space(detail::kPackedGemmScratch);
   return const_cast<char*>(space.data());
 }
 

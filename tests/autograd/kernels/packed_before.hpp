@@ -16,8 +16,8 @@ using PackedGemm = void (*)(const detail::Product<T, In>&, void* scratch);
 /// Packs B by a product without rows, and then multiplies without B.
 template <class T, class In, PackedGemm<T, In> kernel>
 void packed_before(const detail::Product<T, In>& product, void* scratch) {
-  std::vector<T, memory::Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k),
-                                              std::numeric_limits<T>::quiet_NaN());
+  std::vector<T, allocators::Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k),
+                                                  std::numeric_limits<T>::quiet_NaN());
   detail::Product<T, In> packed = product;
   packed.blocks_of_b = blocks.data();
   packed.m = 0;
