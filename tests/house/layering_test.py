@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +19,7 @@ def compile_commands():
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         if path.is_relative_to(sources.ROOT) and path.relative_to(sources.ROOT).parts[0] in set(sources.PRODUCT) - {"python"}:
-            words = shlex.split(re.sub(r" -include \S+", "", entry["command"]))  # not the precompiled headers
+            words = shlex.split(sources.without_precompiled_headers(entry["command"]))
             found.setdefault(sources.component(str(path.relative_to(sources.ROOT)), COMPONENTS), words[:words.index("-o")])
     return found
 

@@ -28,6 +28,11 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def without_precompiled_headers(command):
+    """A command of GCC or clang that compiles a source, without the options that include precompiled headers."""
+    return re.sub(r"(?: -Xclang)? -include(?:-pch)?(?: -Xclang)? \S+", "", command)
+
+
 def code(folders=PRODUCT):
     """The C++ files below some folders."""
     return [name for name in tracked() if name.endswith(CODE) and name.split("/")[0] in folders]
