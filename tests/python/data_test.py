@@ -58,6 +58,15 @@ def test_rows_of_several_lengths(kind):
     assert run.resume({"train.steps": 4}, allow_change=["train.steps"]).rows[-2]["step"] == 4
 
 
+def test_rows_with_several_labels_or_none():
+    kinds = [["ash", "elm"], [], ["fir"]]
+    model = xgrad.load(xgrad.train(SMALL, data=(TOKENS, kinds * 40)))
+    assert model.labels == ["ash", "elm", "fir"]
+    assert model.evaluate(TOKENS[:3], kinds) == model.evaluate(TOKENS[:3], [[1, 1, 0], [0, 0, 0], [0, 0, 1]])
+    with pytest.raises(ValueError, match="'yew' is not among the labels: ash, elm, fir"):
+        model.evaluate(TOKENS[:1], [["yew"]])
+
+
 def test_equal_rows_in_a_list_are_an_array():
     one = xgrad.train(SMALL, {"run.dir": "one"}, data=(TOKENS, CLASSES))
     two = xgrad.train(SMALL, {"run.dir": "two"}, data=(list(TOKENS), list(CLASSES)))

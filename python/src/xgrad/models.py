@@ -103,14 +103,15 @@ class Model:
 
     def _targets(self, y):
         rows = [numpy.asarray(row).reshape(-1) for row in y]
-        if self._model.target != "classes":
+        names = self._model.target == "yes or no" and any(row.dtype.kind == "U" for row in rows)  # instead of a 0 or 1 for each
+        if self._model.target != "classes" and not names:
             return [row.astype(float).tolist() for row in rows]
-        rows = [row.astype(int) if row.dtype.kind == "b" else row for row in rows]
+        rows = [[str(one) for one in (row.astype(int) if row.dtype.kind == "b" else row).tolist()] for row in rows]
         numbers = {label: number for number, label in enumerate(self.labels)}
-        unknown = {str(one) for row in rows for one in row.tolist()} - set(numbers)
+        unknown = {one for row in rows for one in row} - set(numbers)
         if unknown:
             raise ValueError(f"evaluate: {sorted(unknown)[0]!r} is not among the labels: {', '.join(self.labels[:20])}")
-        return [[float(numbers[str(one)]) for one in row.tolist()] for row in rows]
+        return [[float(label in row) for label in numbers] if names else [float(numbers[one]) for one in row] for row in rows]
 
     def silence(self, heads: Iterable[tuple[int, int]], examples: int = 1000) -> dict[str, dict[str, float]]:
         """The metrics on the first examples of the test split: of the `whole` model, and `without` the outputs of some heads. A
