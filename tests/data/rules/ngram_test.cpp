@@ -70,10 +70,14 @@ struct Reference {
     }
   }
 
-  double operator()(Tokens context, std::int32_t token) const {
-    const double shorter = context.empty()
-                               ? 1 / double(classes)
-                               : (*this)(Tokens(context.begin() + 1, context.end()), token);
+  static Tokens without_first(Tokens context) {
+    context.erase(context.begin());
+    return context;
+  }
+
+  double operator()(const Tokens& context, std::int32_t token) const {
+    const double shorter =
+        context.empty() ? 1 / double(classes) : (*this)(without_first(context), token);
     const auto found = follows.find(context);
     if (found == follows.end()) return shorter;
     double count = 0, total = 0;

@@ -165,7 +165,8 @@ TEST(Constructed, InitialWeightsAreThoseOfTheCheckpoint) {
 
 // model.init_noise adds the noise of `xgrad construct --noise` to encoders and to files alike.
 TEST(Constructed, TrainingAddsTheSameNoise) {
-  const ConstructedEncoder& encoder = find_constructed_encoder("reverse");
+  const std::string name = "reverse";
+  const ConstructedEncoder& encoder = find_constructed_encoder(name);
   const std::vector<std::string> settings = {"task.length=16", "train.seed=5"};
   const Checkpoint noisy = construct(encoder, settings, 0.25);
   const test::TemporaryDirectory directory;
