@@ -165,7 +165,8 @@ Command patch_command() {
        {"--to", "the input that the replacements come from; must be as long as --from", &a->to,
         kRequired},
        {"--site",
-        "names of the activations, as `xgrad summary` lists them; * and ? match any characters",
+        "names of the activations, as `xgrad summary` lists them; * matches any text, ? any one "
+        "character",
         &a->site, Rules{.value = "PATTERN"}},
        {"--out", "new SVG file for a picture of the table", &a->out, kNewPath},
        last_option(*a)},

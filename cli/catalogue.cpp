@@ -214,11 +214,12 @@ std::string man_page(const std::vector<Command>& commands) {
   std::istringstream keys(describe_config());
   for (std::string line; std::getline(keys, line);) text += roff(line) + "\n";
   return text + ".fi\n" +
-         ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
-         "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
-         "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "
-         "written; 7: another process uses the run directory; 8: out of memory; 128 + n: stopped "
-         "by signal n, after saving; 141: the reader of the output has ended.\n";
+         ".SH EXIT STATUS\n0: success; 1: a claim, a check or a run of a sweep failed, diff found "
+         "a difference, or another error; 2: wrong config or usage; 3: wrong or missing data; 4: "
+         "wrong or damaged checkpoint; 5: a loss, gradient or weight is NaN or infinite, a "
+         "gradient norm is a spike, or no gradient reaches a parameter; 6: a file cannot be read "
+         "or written; 7: another process uses the run directory; 8: out of memory; 128 + n: "
+         "stopped by signal n, after saving; 141: the reader of the output has ended.\n";
 }
 
 }  // namespace

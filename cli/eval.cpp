@@ -267,7 +267,8 @@ Command eval_command() {
         Rules{.choices = {"train", "validation", "test"}}},
        {"--lengths",
         "evaluate on examples of these lengths instead: 4:512 for 4, 8, 16, ... 512, or 4:64:10 "
-        "for steps of 10",
+        "for steps of 10; for a task without task.length, an example counts at the next of these "
+        "lengths",
         &a->lengths, Rules{.value = "FIRST:LAST[:STEP]"}},
        {"--beside", "another run to evaluate on the same lengths", &a->beside,
         Rules{.needs = {"--lengths"}}},

@@ -335,7 +335,8 @@ Command verify_command() {
   const auto paths = std::make_shared<std::vector<std::string>>();
   return Command(
       "verify",
-      "Check checkpoints for damage, and recheck a run's gradient certificate (see gradcheck)",
+      "Check checkpoints and metrics for damage, and recheck a run's gradient certificate (see "
+      "gradcheck)",
       {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
       [paths] { return verify(*paths); });
 }

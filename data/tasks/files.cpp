@@ -50,7 +50,9 @@ static std::vector<OptionSpec> option_table() {
       unknown_option(),
       {"lowercase", false, "Converts the input to lower case, in all alphabets of Unicode."},
       {"max_length", 0,
-       "Maximum tokens in a row; 0: the number in the longest row of the training file.", 0, 65536},
+       "Maximum tokens in a row; 0: the number in the longest row of the training file. With "
+       "labels = next, the end of a row counts as a token.",
+       0, 65536},
       choice("longer",
              "Rows of more than max_length tokens. error: end with an error; cut: keep the first "
              "max_length tokens; with labels = next, cut into pieces that all become examples.",

@@ -117,7 +117,9 @@ void add_runs(nb::module_& m) {
   nb::class_<StepReport>(m, "Step", "The result of a training step.")
       .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
       .def_ro("total", &StepReport::total, "The number of steps of the whole run.")
-      .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")
+      .def_ro("loss", &StepReport::loss,
+              "The loss of the step's batch before the update, as it is minimised, but without the "
+              "penalty of train.head_diversity.")
       .def_ro("lr", &StepReport::lr, "The learning rate.")
       .def_ro("grad_norm", &StepReport::grad_norm, "The gradient norm before clipping.")
       .def_ro("tokens", &StepReport::tokens,

@@ -71,7 +71,7 @@ static Keys layer_keys() {
           "Attention heads; must divide width unless head_dim is set."),
       key("head_dim", &M::head_dim, size_or_zero, "Features per head; 0: width / heads."),
       key("layers", &M::layers, between(0, 1024),
-          "Number of layers of the encoder; a decoder has the same number."),
+          "Number of layers; a decoder has as many as its encoder."),
       key("feedforward", &M::feedforward, between(0, 1048576),
           "Hidden features of the MLP; 0: 4 * width."),
       key("dropout", &M::dropout, kFraction,
@@ -84,11 +84,13 @@ static Keys layer_keys() {
           "scaled by 1 / (1 - rate)."),
       key("norm", &M::norm, {"pre", "post", "sandwich", "none"},
           "Place of the norms. pre: before each sublayer; post: after each residual "
-          "addition; sandwich: before and after each sublayer; none: nowhere."),
+          "addition; sandwich: before and after each sublayer; none: at no sublayer. "
+          "model.final_norm is separate."),
       key("normalization", &M::normalization, {"layer", "rms", "batch"},
           "Kind of norm. layer: layer norm; rms: RMS norm; batch: batch norm over all tokens, "
           "which uses the statistics of the batch in evaluation too."),
-      key("final_norm", &M::final_norm, "Adds a norm after the last layer."),
+      key("final_norm", &M::final_norm,
+          "Adds a norm after the last layer, with every value of model.norm."),
       key("norm_eps", &M::norm_eps, between(above(0), 1),
           "Epsilon of every norm, added to the variance or mean square."),
       key("activation", &M::activation, {"gelu", "gelu_tanh", "relu", "silu"},
@@ -135,7 +137,8 @@ static Keys input_keys() {
           {"default", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
            "trunc_normal", "orthogonal"},
           "Initial weights of linear layers and attention projections. default: as in PyTorch's "
-          "modules. Other values: the function of torch.nn.init with this name; biases are 0. "
+          "modules, but the bias of attention's output projection is not 0. Other values: the "
+          "function of torch.nn.init with this name; biases are 0. "
           "kaiming_uniform, kaiming_normal use the gain of ReLU; trunc_normal is cut at two "
           "standard deviations."),
       key("init_std", &M::init_std, between(above(0), 100),

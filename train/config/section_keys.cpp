@@ -28,7 +28,8 @@ static ConfigKey class_weights_key() {
       Numbers(),
       "Weight of each class in the loss, in the order of the classes; the loss is the weighted "
       "mean over the targets. balanced: the number of training targets / (the number of classes * "
-      "the number of training targets of the class). []: all 1. The reported loss is unweighted.",
+      "the number of training targets of the class). []: all 1. The losses in metrics.jsonl are "
+      "unweighted.",
       0,
       std::numeric_limits<double>::infinity(),
       {kBalanced}};
@@ -96,16 +97,18 @@ static Keys run_keys() {
           "0: off."),
       key("on_spike", &T::on_spike, {"stop", "skip", "rollback"},
           "Reaction to a spike (see train.spike). stop: end the run; skip: skip the step; "
-          "rollback: return to the last save and continue with the next batches."),
+          "rollback: return to the last save and continue with the next batches. After ten skipped "
+          "steps in a row, or ten rollbacks since the last save, the next spike ends the run."),
       key("spike", &T::spike, kNotNegative,
-          "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
-          "limit. A NaN or infinite loss or gradient is always a spike."),
+          "After 20 steps, a step whose gradient norm exceeds this multiple of its running mean is "
+          "a spike; 0: no limit. A NaN or infinite loss or gradient is always a spike."),
       key("dead_gradients_every", &T::dead_gradients_every, kCount,
           "Steps between checks for dead gradients; the first check follows step 1. A check ends "
           "the run if the gradient of a parameter was missing, or 0 in all elements, in every step "
           "since the previous check; 0: no checks."),
       key("max_seconds", &T::max_seconds, kNotNegative,
-          "Saves and stops the run after this many seconds; 0: no limit."),
+          "Saves and stops the run this many seconds after it was started or resumed; 0: no "
+          "limit."),
       key("threads", &T::threads, between(0, 1024),
           "Number of threads; 0: one per core. The result does not depend on it."),
       key("recompute", &T::recompute,
@@ -121,7 +124,7 @@ static Keys run_keys() {
           "this is 1."),
       key("keep_best", &T::keep_best,
           "Uses the weights of the best validation, not those of the last step: they are scored on "
-          "the test split, and commands load them unless --last is given."),
+          "the test split, and commands with the option --last load them unless it is given."),
       key("best_metric", &T::best_metric,
           {"loss", "accuracy", "exact_match", "perplexity", "bits_per_character", "bits_per_word",
            "r2", "mae", "rmse"},
@@ -205,9 +208,11 @@ Keys schedule_keys() {
           "For step, plateau: factor of each drop."),
       key("decay", &S::decay, between(above(0), 1),
           "For wsd: fraction of the steps after warm-up in which the rate falls."),
-      key("div", &S::div, kAtLeastOne, "For one_cycle: the rate starts at optim.lr / div."),
+      key("div", &S::div, kAtLeastOne,
+          "For one_cycle with warm-up: the rate starts at optim.lr / div."),
       key("patience", &S::patience, kCount,
-          "For plateau: evaluations without improvement before a drop."),
+          "For plateau: number of evaluations in a row that may bring no improvement. One more "
+          "drops the rate, as in PyTorch."),
   };
   return with_users(std::move(keys), schedule_names(), xgrad::schedule_keys);
 }
@@ -217,7 +222,8 @@ Keys execution_keys() {
   constexpr auto whole = [](Config& c) -> Config& { return c; };
   const SectionKeys<C> log{"log", whole}, run{"run", whole}, mpi{"mpi", whole};
   Keys keys = {
-      log("every", &C::log_every, between(1, kMany), "Steps between rows of metrics.jsonl."),
+      log("every", &C::log_every, between(1, kMany),
+          "Steps between training rows of metrics.jsonl."),
       log("tensorboard", &C::log_tensorboard, "Also writes TensorBoard event files."),
       log("csv", &C::log_csv, "Also writes metrics.csv, the rows of metrics.jsonl as a table."),
       log("digests", &C::log_digests,
@@ -226,7 +232,8 @@ Keys execution_keys() {
           "Names of hooks to run, separated by commas. A program that embeds xgrad defines them "
           "with add_hook()."),
       run("dir", &C::run_dir,
-          "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
+          "Run directory; empty: runs/NAME for NAME.toml, or if that exists, runs/NAME-2 and so "
+          "on. A leading ~ is refused."),
       mpi("timeout", &C::mpi_timeout, kAtLeastOne,
           "For several processes: ends the run if one of them does not answer for this many "
           "seconds, for example because its machine has failed."),
@@ -266,11 +273,11 @@ Keys expect_keys() {
       key("parameters", &E::parameters, between(1, kMany),
           "Exact number of scalars in all parameters."),
       key("within_steps", &E::within_steps, between(1, kMany),
-          "Step by which an evaluation on the validation split must meet all claims about "
-          "metrics."),
+          "Step by which an evaluation on the validation split must meet all claims about metrics, "
+          "except accuracy_below and bits_below_rule."),
       key("seconds", &E::seconds, kPositive,
           "Maximum seconds of training, with its evaluations and saves; only `xgrad check` judges "
-          "it."),
+          "it, and only without --jobs."),
       key("sha256", &E::sha256,
           "Exact hash of the weights and the optimizer's state after the last step, as `xgrad "
           "inspect --hash` prints it. Not judged if an override changes the run, or if the "

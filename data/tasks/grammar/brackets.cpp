@@ -154,7 +154,7 @@ extern const std::vector<TaskEntry> kBracketTasks = {
     // nearest open bracket tells which bracket may close next.
     synthetic_task(
         {.name = "dyck_nearest",
-         .summary = "For each bracket, name the nearest one before it that is still open.",
+         .summary = "After each bracket, name the last opened bracket that is still open.",
          .options = length_options(
              32, {{"kinds", 8, "Number of kinds of brackets.", 1, 1024},
                   {"depth", 10, "Maximum number of brackets that are open at once.", 1, 65536}}),

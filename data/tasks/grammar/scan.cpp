@@ -107,9 +107,9 @@ TaskEntry scan_task() {
             {.name = "held_out",
              .fallback = "none",
              .help = "Commands that occur only in the test split. none: a tenth of all, chosen by "
-                     "a hash; jump: all with \"jump\" and other words (\"jump\" alone is a tenth "
-                     "of the training examples); length: all of more than 22 actions (8 if around "
-                     "is false).",
+                     "a hash; jump: all with \"jump\" and other words (\"jump\" alone is about a "
+                     "sixth of the training examples); length: all of more than 22 actions (8 if "
+                     "around is false).",
              .choices = {"none", "jump", "length"}}},
        .needs = "Positions and three layers or more, to find which part of the command each action "
                 "is from.",

@@ -184,7 +184,8 @@ extern const std::vector<TaskEntry> kSentenceTasks = {
         }),
     synthetic_task(
         {.name = "negation",
-         .summary = "Say whether good or bad words prevail; \"not\" reverses the next word.",
+         .summary = "Say whether good words, bad words or neither prevail; \"not\" reverses the "
+                    "next word.",
          .options = length_options(10),
          .needs = "Positions and two layers: the first finds negated words, the second sums up.",
          .theory =

@@ -132,8 +132,9 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
         {.name = "number_words",
          .summary = "Write a number in English words, as four hundred seven for 4 0 7.",
          .options = {{"digits", 6, "Maximum number of digits.", 3, 9}},
-         .needs = "Positions, and an encoder and a decoder of two layers: a digit's word depends "
-                  "on its place and on the digit before it. Zeros are not written.",
+         .needs =
+             "Positions, and an encoder and a decoder of two layers: a digit's word depends "
+             "on its place and on the digit before it. No zero is written, except in 0 itself.",
          .theory = "needs positions and depth: a digit's word depends on its place from the right, "
                    "so a layer must find the end of the number first",
          .source = "made for xgrad"},

@@ -212,8 +212,10 @@ extern const std::vector<TaskEntry> kLookupTasks = {
          .summary = "Say whether the last token occurs among those before it.",
          .options = length_options(16, {symbols_option(32, 2, 65536)}),
          .needs = "One layer; positions only to tell the last token from the others.",
-         .theory = "solvable: one head whose score is high for equal tokens; a case of pair "
-                   "matching, which one layer can do (Sanford, Hsu and Telgarsky 2023)",
+         .theory =
+             "needs positions: they tell the last token from the others; one head whose score is "
+             "high for equal tokens suffices, a case of pair matching, which one layer can "
+             "do (Sanford, Hsu and Telgarsky 2023)",
          .source = "after the pair matching of Sanford, Hsu and Telgarsky 2023, arXiv:2306.02896"},
         [](const Options& options, Synthetic& task) {
           task = one_target(uniform_tokens(options, [](const Tokens& ids) {

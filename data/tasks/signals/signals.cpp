@@ -135,9 +135,9 @@ extern const std::vector<TaskEntry> kSignalTasks = {
         {.name = "ar2",
          .summary = "Say which of several known AR(2) processes generated a signal, given in "
                     "frames of samples.",
-         .needs =
-             "One layer and no positions: products of adjacent samples, averaged over all frames.",
-         .theory = "solvable: the likelihoods are sums of products of adjacent samples"},
+         .needs = "One layer and no positions: products of samples at most two apart, averaged "
+                  "over all frames.",
+         .theory = "solvable: the likelihoods are sums of products of samples at most two apart"},
         [](const Options& options, Synthetic& task) {
           const Signals signals(options);
           task = signals.synthetic();

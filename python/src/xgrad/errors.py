@@ -26,7 +26,7 @@ class CheckpointError(Error, ValueError):
 
 
 class NumericError(Error, FloatingPointError):
-    """A loss, gradient or parameter is NaN or infinite, or no gradient reaches a parameter."""
+    """A loss, gradient or parameter is NaN or infinite, a gradient norm is a spike (train.spike), or no gradient reaches a parameter."""
 
 
 class IoError(Error, OSError):

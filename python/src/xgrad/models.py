@@ -131,8 +131,8 @@ class Model:
         return self._model.patch(one, other, names)
 
     def attention(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
-        """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys. Maps of shorter
-        inputs are padded with zeros."""
+        """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys. Beyond the end of a
+        shorter input, keys have the weight 0, and the rows of queries have no meaning."""
         return self._model.attention(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
     def capture(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
@@ -147,7 +147,7 @@ class Model:
         return self._model.study_heads(examples)
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
-        """{name: array} of all weights, read-only; they share the model's memory."""
+        """{name: a copy, read-only} of all weights: the averaged weights if the run keeps an average."""
         return self._model.state_dict()
 
     def _lines(self, inputs):
