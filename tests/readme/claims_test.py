@@ -31,6 +31,7 @@ CLAIMS = {
         "Clone this repository": ["tests/fresh.py clone"],
         "Two commands do the rest": ["tests/fresh.py COMMANDS"],
         "`./run` installs Debian packages": ["tests/house/launcher_test.py packages.txt", "tests/house/launcher_test.py sudo"],
+        "`./run test` also installs Python": ["tests/house/launcher_test.py tests/requirements.txt"],
         "In a clean clone": ["tests/fresh.py seconds", "run progress"],
         "The second command runs": ["tests/fresh.py seconds", "tests/readme/count_test.py total"],
         "[install.md]": ["tests/house/launcher_test.py test_leaves_another_system_alone"],
