@@ -62,7 +62,8 @@ const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
 }
 
 double clip_factor(double norm, double max_norm) {
-  check<NumericError>(norm >= 0, "clip_factor: norm: expected at least 0, got ", norm);
+  check<NumericError>(norm >= 0 && std::isfinite(norm),
+                      "clip_factor: norm: expected a finite number of at least 0, got ", norm);
   check<NumericError>(max_norm >= 0, "clip_factor: max_norm: expected at least 0, got ", max_norm);
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }

@@ -26,7 +26,8 @@ double global_norm(const Parameters<T>& parameters) {
 }
 
 /// Returns min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 when max_norm is
-/// 0, which means no clipping. Throws NumericError when an argument is negative or NaN.
+/// 0, which means no clipping. Throws NumericError when an argument is negative or NaN,
+/// or `norm` infinite.
 double clip_factor(double norm, double max_norm);
 
 /// Limits the gradients of the scalars of `part` to [-most, most], as

@@ -158,7 +158,7 @@ void add_layers(nb::module_& m) {
            "Updates the parameters by their gradients. With `clip`, first scales the gradients "
            "down to this norm if their norm is larger, and returns the norm before that. Raises "
            "NumericError when parameters have no gradient at the first step; with `clip`, also "
-           "when the norm is NaN.")
+           "when the norm is not finite.")
       .def("zero_grad", &AnyOptimizer::zero_grad, "Clears the gradients.")
       .def("state_dict", &AnyOptimizer::state_dict,
            nb::sig("def state_dict(self) -> dict[str, typing.Any]"),

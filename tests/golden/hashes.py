@@ -1,7 +1,8 @@
 """The trainings whose hashes stand in hashes.txt: hashes.py XGRAD [NAME...] prints their lines, and exits with 1 when one is not there.
 
-Each is a shipped config with overrides. Together they use every optimizer and schedule, dropout, averaged weights, positions and masks
-of each kind, a decoder, a graph, images, text, numbers as targets, both precisions and shards. bench/same_bits.py prints the other lines.
+Each is a shipped config with overrides. Together they use every optimizer, each schedule but constant, dropout, averaged weights, all
+positions but relative_index, all masks, a decoder, a graph, images, text, numbers as targets, float, double and shards.
+bench/same_bits.py prints the other lines.
 """
 
 import os

@@ -36,8 +36,12 @@ TEST(Clip, Factor) {
 
 // A factor below 0 would turn the step around.
 TEST(Clip, RefusesANormThatIsNone) {
-  for (const auto& [norm, max_norm] :
-       {std::pair{-1.0, 1.0}, {-1.0, 0.0}, {std::nan(""), 1.0}, {1.0, -1.0}, {1.0, std::nan("")}}) {
+  for (const auto& [norm, max_norm] : {std::pair{-1.0, 1.0},
+                                       {-1.0, 0.0},
+                                       {std::nan(""), 1.0},
+                                       {HUGE_VAL, 1.0},
+                                       {1.0, -1.0},
+                                       {1.0, std::nan("")}}) {
     EXPECT_THROW(clip_factor(norm, max_norm), NumericError) << norm << " " << max_norm;
   }
 }

@@ -250,7 +250,7 @@ Keys expect_keys() {
       key("accuracy_below", &E::accuracy_below, kShare,
           "Maximum accuracy on the test split, for a config that shows how a model fails."),
       key("below_ceiling", &E::below_ceiling, kShare,
-          "Maximum gap between the accuracy and the best possible; for tasks where that is known."),
+          "Maximum gap between the accuracy and the best possible; for tasks that compute that."),
       key("above_baseline", &E::above_baseline, between(-1, 1),
           "Minimum difference between the accuracy and that of the best baseline. Baselines are "
           "simple rules fitted by counting; the report of a run lists them."),

@@ -5,7 +5,7 @@ const single = (text) => [...text].length === 1;
 const special = (text) => /^(<.+>|\[.+\]|\\x\d+)$/.test(text);
 export const short = (x) => Number(x.toPrecision(4)).toString();
 
-// As plain_text() in data/text/text.cpp: lower case, without punctuation.
+// As plain_text() in text/text.cpp: lower case, without punctuation.
 const plainText = (text) => text.replace(/'/g, "").replace(/[\x00-\x7f]/g, (c) => /[a-z0-9]/i.test(c) ? c.toLowerCase() : " ");
 
 // Converts text to inputs and back, for the shape of a task. `tokens` is the value of task.tokens,
@@ -70,7 +70,7 @@ export function texts({ shape, tokens, scale }) {
       else parts.push(...(names.includes(word) || !apart ? [word] : word));
     }
     const ids = parts.map((part, i) => tokenId(letters && part === " " ? "␣" : part, i));
-    const bad = edges.find((edge) => edge.some((node) => node >= ids.length) || edge[0] === edge[1]);
+    const bad = edges.find((edge) => edge.some((node) => node >= ids.length));
     if (bad) throw new Error(`The edge ${bad.join("-")} must join two of the ${ids.length} tokens, counted from 0.`);
     return limited({ ids: shape.next ? [1, ...ids] : ids, ...(shape.graph ? { edges } : {}) });
   }

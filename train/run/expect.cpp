@@ -105,7 +105,7 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
   if (!expect.below_ceiling && !expect.above_floor) return;
   check<ConfigError>(task.ceiling(Split::test).has_value(), "expect.",
                      expect.below_ceiling ? "below_ceiling" : "above_floor",
-                     ": the best possible result is not known for this task");
+                     ": xgrad does not compute the best possible result of this task");
 }
 
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,

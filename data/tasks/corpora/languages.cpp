@@ -109,7 +109,7 @@ TaskEntry languages_task() {
   return {
       .name = "languages",
       .summary = "Say which of seven European languages a word is from.",
-      .options = {{"path", "/usr/share/dict", "Folder of the word lists."},
+      .options = {file_option("path", "Folder of the word lists.", "/usr/share/dict"),
                   {"words", 50000,
                    "Words per language, drawn by a hash; at most as many as the shortest list has.",
                    10, 1e9},

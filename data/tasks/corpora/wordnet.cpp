@@ -69,8 +69,8 @@ TaskEntry wordnet_task() {
   return {
       .name = "wordnet",
       .summary = "Say what kind of thing a definition from WordNet defines.",
-      .options = {{"path", "/usr/share/wordnet",
-                   "Folder of data.noun, data.verb, data.adj and data.adv."},
+      .options = {file_option("path", "Folder of data.noun, data.verb, data.adj and data.adv.",
+                              "/usr/share/wordnet"),
                   {.name = "senses",
                    .fallback = "noun",
                    .help = "Classes to tell apart: the 26 of nouns (noun), or all 45 (all).",

@@ -222,24 +222,24 @@ void move_image(const std::uint8_t* image, int height, int width, const Move& mo
 }
 
 TaskEntry fashion_mnist_task() {
-  return {
-      .name = "fashion_mnist",
-      .summary = "Name the piece of clothing in an image of 28 x 28 pixels.",
-      .options = {{"path", "/usr/share/datasets/fashion-mnist", "Folder of the four IDX files."},
-                  {"examples", 0, "Number of training images; 0: all that are not for validation.",
-                   0, 1e9},
-                  {"validation", 5000,
-                   "Training images held out for validation, the same for every seed.", 1, 1e9},
-                  {"augment", true, "Mirrors and shifts training images at random."},
-                  {"shift", 1, "Maximum shift of an augmented image in each direction, in pixels.",
-                   0, 27}},
-      .debian_packages = {"dataset-fashion-mnist"},
-      .make = [](const Options& options,
-                 std::uint64_t seed) { return std::make_unique<FashionMnist>(options, seed); },
-      .needs = "Patches with positions, and about four layers.",
-      .theory = "open: no theorem is known",
-      .source = "Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747",
-      .best = "unknown, because nobody knows the distribution of the images"};
+  return {.name = "fashion_mnist",
+          .summary = "Name the piece of clothing in an image of 28 x 28 pixels.",
+          .options = {file_option("path", "Folder of the four IDX files.",
+                                  "/usr/share/datasets/fashion-mnist"),
+                      {"examples", 0,
+                       "Number of training images; 0: all that are not for validation.", 0, 1e9},
+                      {"validation", 5000,
+                       "Training images held out for validation, the same for every seed.", 1, 1e9},
+                      {"augment", true, "Mirrors and shifts training images at random."},
+                      {"shift", 1,
+                       "Maximum shift of an augmented image in each direction, in pixels.", 0, 27}},
+          .debian_packages = {"dataset-fashion-mnist"},
+          .make = [](const Options& options,
+                     std::uint64_t seed) { return std::make_unique<FashionMnist>(options, seed); },
+          .needs = "Patches with positions, and about four layers.",
+          .theory = "open: no theorem is known",
+          .source = "Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747",
+          .best = "unknown, because nobody knows the distribution of the images"};
 }
 
 }  // namespace xgrad

@@ -379,6 +379,12 @@ TEST(Config, FilesOfATaskLieRelativeToTheConfig) {
   EXPECT_EQ(train_of("", "some/c.toml"), "");
   EXPECT_EQ(train_of("a.csv", "some/c.toml", {"task.train=b.csv"}), here + "/b.csv")
       << "on a command line, relative to where that is";
+  for (const std::string task : {"cmu", "fashion_mnist", "kjv", "languages", "wordnet"}) {
+    const std::string text = "[task]\nname = '" + task + "'\npath = 'data'\n[train]\nsteps = 1\n";
+    EXPECT_EQ(get_string(parse_config(text, "some/c.toml", {}).task_options, "path"),
+              here + "/some/data")
+        << task;
+  }
 }
 
 }  // namespace

@@ -242,8 +242,9 @@ TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
     check_claims(claim(&ExpectConfig::above_floor, 0.1), *copy);
     FAIL() << "no exception";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(),
-                 "expect.above_floor: the best possible result is not known for this task");
+    EXPECT_STREQ(
+        error.what(),
+        "expect.above_floor: xgrad does not compute the best possible result of this task");
   }
 }
 
