@@ -60,23 +60,32 @@ class Together(RunTest):
         self.assertEqual(self.check(run, "after a kill and a stop"), trained(run))
         count(STARTS, "simultaneous resumes after kill -9, one winner")
 
+    def delayed(self, attempt):
+        """Calls attempt(microseconds) with longer and longer delays of a process. False: the delay ended before the other was ready."""
+        self.assertTrue(any(attempt(seconds * 1_000_000) for seconds in (4, 16, 64)), "it never waited")
+
     def test_another_begins_while_one_looks_at_the_empty_directory(self):
-        run = self.new_run()
-        run.mkdir()
-        slow = subprocess.Popen([*strace("/dev/null", "-P", "run.lock", "-e", "trace=newfstatat",
-                                         "-e", "inject=newfstatat:delay_exit=4000000:when=2"),
-                                 *map(str, self.words(run, *ENDLESS))],
-                                cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(slow.kill)
-        time.sleep(1)
-        fast = subprocess.Popen([*map(str, self.words(run, *ENDLESS))], cwd=self.folder, stdout=subprocess.DEVNULL)
-        self.addCleanup(fast.kill)
-        while not checkpoints(run):
-            self.assertIsNone(fast.poll())
-            self.assertIsNone(slow.poll(), "it did not wait")
-        _, said = slow.communicate()
-        self.assertEqual(slow.returncode, 7, said)
-        self.assertIn(f"is in use by process {fast.pid} ", said)
+        def attempt(delay):
+            run = self.new_run()
+            run.mkdir()
+            slow = subprocess.Popen([*strace("/dev/null", "-P", "run.lock", "-e", "trace=newfstatat",
+                                             "-e", f"inject=newfstatat:delay_exit={delay}:when=2"),
+                                     *map(str, self.words(run, *ENDLESS))],
+                                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(slow.kill)
+            time.sleep(1)
+            fast = subprocess.Popen([*map(str, self.words(run, *ENDLESS))], cwd=self.folder, stdout=subprocess.DEVNULL)
+            self.addCleanup(fast.kill)
+            while not checkpoints(run):
+                if fast.poll() is not None or slow.poll() is not None:
+                    fast.kill()
+                    slow.kill()
+                    return False
+            _, said = slow.communicate()
+            self.assertEqual(slow.returncode, 7, said)
+            self.assertIn(f"is in use by process {fast.pid} ", said)
+            return True
+        self.delayed(attempt)
 
     def test_a_kill_while_the_name_is_written(self):
         run = self.new_run()
@@ -88,19 +97,22 @@ class Together(RunTest):
 
     def test_another_finishes_the_run_before_the_lock_is_free(self):
         """The one that waited goes on from what it finds then, not from what it saw before."""
-        run = self.new_run()
-        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=6"),
-                      *self.words(run)])
-        self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
-        waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", "inject=flock:delay_enter=4000000"),
-                                  *self.words(run)], cwd=self.folder, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL)
-        self.addCleanup(waits.kill)
-        self.finish(run, "while another waits for the lock")
-        self.assertIsNone(waits.poll(), "it did not wait")
-        self.assertEqual(waits.wait(), 0)
-        self.assertEqual(final(run), self.whole())
-        self.assertEqual([*run.rglob("*.damaged"), *self.folder.glob("runs")], [])
+        def attempt(delay):
+            run = self.new_run()
+            self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=6"),
+                          *self.words(run)])
+            self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
+            waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", f"inject=flock:delay_enter={delay}"),
+                                      *self.words(run)], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL)
+            self.addCleanup(waits.kill)
+            self.finish(run, "while another waits for the lock")
+            waited = waits.poll() is None
+            self.assertEqual(waits.wait(), 0)
+            self.assertEqual(final(run), self.whole())
+            self.assertEqual([*run.rglob("*.damaged"), *self.folder.glob("runs")], [])
+            return waited
+        self.delayed(attempt)
 
 
 if __name__ == "__main__":
