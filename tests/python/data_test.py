@@ -65,6 +65,8 @@ def test_rows_with_several_labels_or_none():
     assert model.evaluate(TOKENS[:3], kinds) == model.evaluate(TOKENS[:3], [[1, 1, 0], [0, 0, 0], [0, 0, 1]])
     with pytest.raises(ValueError, match="'yew' is not among the labels: ash, elm, fir"):
         model.evaluate(TOKENS[:1], [["yew"]])
+    with pytest.raises(ValueError, match="differ only in length"):  # no row has a number
+        xgrad.train(SMALL, data=([np.zeros((0,)), np.zeros((0, 2))], [1, 2]))
 
 
 def test_equal_rows_in_a_list_are_an_array():

@@ -56,7 +56,7 @@ struct StepSize {
 /// Adds up the sizes of the micro-batches of a step.
 StepSize step_size(const Objective& objective, const std::vector<Batch>& batches);
 
-/// What a micro-batch adds to the loss of its step. `weight` is Objective::head_diversity.
+/// A micro-batch's part of the loss of its step; `weight` means Objective::head_diversity.
 template <class T>
 struct TrainingLoss {
   Variable<T> outputs;    ///< outputs of the model

@@ -12,7 +12,7 @@
 
 namespace xgrad {
 
-/// What restore_fitting() did with each parameter of the model and each tensor of the file.
+/// Lists the parameters that restore_fitting() took from a file, and what it left out.
 struct PartialFit {
   std::vector<std::string> taken = {};    ///< parameters taken from the file
   std::vector<std::string> missing = {};  ///< parameters missing in the file

@@ -75,7 +75,7 @@ def _rows(where, given):
     if not lists or len({numpy.shape(row) for row in given}) < 2:
         return _array(where, given if not lists else list(given))
     rows = [_array(f"{where}[{number}]", row) for number, row in enumerate(given)]
-    kind = next(row.dtype for row in rows if row.size)  # of the empty rows, too: a row may have no labels
+    kind = next((row.dtype for row in rows if row.size), rows[0].dtype)  # of the empty rows, too: a row may have no labels
     rows = [row if row.size or row.ndim != 1 else row.astype(kind) for row in rows]
     if len({(row.ndim, row.shape[1:], row.dtype.kind in "biu", row.dtype.kind == "U") for row in rows}) > 1:
         raise ValueError(f"{where}: expected rows that differ only in length, got shapes {rows[0].shape}, {rows[1].shape}, ...")
