@@ -8,12 +8,15 @@ import os
 import pathlib
 import struct
 import subprocess
+import tempfile
 
 XGRAD = os.environ["XGRAD"]
 XGRAD_MPI = os.environ["XGRAD_MPI"]
+# mpirun keeps its session in a folder of TMPDIR that all mpirun of one user share; one that ends may remove it while another starts.
+SESSIONS = tempfile.TemporaryDirectory()
 # More ranks than cores, as root, in a container: what ./run mpi sets too.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_btl_vader_single_copy_mechanism="none")
+                   OMPI_MCA_btl_vader_single_copy_mechanism="none", TMPDIR=SESSIONS.name)
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 # Before the program: the settings of network.cpp in the environment count.
 NETWORK = ["env", f"LD_PRELOAD={os.environ.get('NETWORK', '')}"]
