@@ -21,7 +21,7 @@ import workloads  # noqa: E402
 README = (ROOT / "README.md").read_text()
 # Figures in the sentences of docs/results.md that no file holds, and why.
 NO_FILE = {
-    "0.346": "learned positions", "0.956": "learned positions", "0.991": "fewer steps and layers", "0.912": "fewer steps and layers",
+    "0.346": "learned positions", "0.956": "learned positions", "0.991": "fewer steps and layers", "0.912": "fewer steps or settings",
     "0.685": "PyTorch", "0.683": "PyTorch", "0.705": "PyTorch", "0.509": "counted by scikit-learn", "0.552": "words alone",
     "0.696": "a beam", "0.690": "a smaller model", "0.674": "another model",
     "0.26": "another mask", "0.911": "a larger model", "0.003": "a larger model",
