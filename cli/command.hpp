@@ -99,7 +99,7 @@ inline constexpr const char* kJson = "print the results as one JSON object";
 /// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
-/// If mpirun started several processes, says that only one runs this command; the others wait.
+/// If there are several ranks, says that only one of them runs `command` and the others wait.
 void tell_others_wait(const std::string& command);
 
 /// Prints the best step, the test metrics, state_hash(), the scores of the rules and the verdicts
