@@ -26,7 +26,7 @@ namespace commands {
 struct Rules {
   bool required = false;
   bool positive = false;  ///< the number must be finite and above 0
-  bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
+  bool new_path = false;  ///< path of a new file or directory, see flaw_of_new_path()
   std::optional<std::pair<std::size_t, std::size_t>> range = {};  ///< least and most
   std::vector<std::string> choices = {};                          ///< allowed values; empty: any
   /// Options that must be given with this option (needs), or must not be given with it (excludes).
@@ -53,9 +53,9 @@ struct Option {
 struct Command {
   std::string name, help;
   std::vector<Option> options;
-  std::function<int()> run;   ///< returns the exit code; owns what each Option::target points to
+  std::function<int()> run;   ///< returns the exit code; owns the variables of Option::target
   bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
-  std::string heading = {};   ///< heading above it in `xgrad --help`
+  std::string heading = {};   ///< heading above the command in `xgrad --help`
 };
 
 /// The arguments of a command that reads a config.
@@ -66,12 +66,12 @@ struct ConfigArguments {
   Config load() const;  ///< loads the config, and lets this process use train.threads threads
 };
 
-/// The argument that chooses which checkpoint of a run a command loads.
+/// The argument of a command that loads a checkpoint of a run: which checkpoint to load.
 struct TakeArguments {
   bool last = false;
   Take take() const { return last ? Take::last : Take::model; }
 };
-/// The option --last, for these arguments.
+/// The option --last, which sets `a.last`.
 inline Option last_option(TakeArguments& a) {
   return {"--last", "take the last checkpoint of a run, not the best", &a.last};
 }
@@ -82,7 +82,7 @@ struct RunArguments : TakeArguments {
   FoundRun find() const { return find_run(run, {}, take()); }
 };
 
-/// The arguments of a command that loads the model of a run, or the ensemble of several.
+/// The arguments of a command that loads the model of one run, or the models of several runs.
 struct EnsembleArguments : TakeArguments {
   std::vector<std::string> runs;
 };
@@ -99,12 +99,12 @@ inline constexpr const char* kJson = "print the results as one JSON object";
 /// Prints a message to standard error, with spaces for control characters other than line feeds.
 void print_error(const std::string& message);
 
-/// If mpirun started several processes, says that this command runs on one process and that the
-/// other processes wait.
+/// If there are several ranks, says that only one of them runs `command` and the others wait.
 void tell_others_wait(const std::string& command);
 
-/// Prints the test metrics, the hash, the rules and the verdicts on claims; with `json`, only the
-/// metrics. Returns 0. If signal n stopped the run, prints nothing and returns 128 + n.
+/// Prints the best step, the test metrics, state_hash(), the scores of the rules and the verdicts
+/// on claims; with `json`, only the metrics. Returns 0. If signal n stopped the run, prints nothing
+/// and returns 128 + n.
 int report(const Outcome& outcome, bool json);
 
 /// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".

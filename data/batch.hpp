@@ -20,7 +20,8 @@ struct Batch {
   Tensor<float> features;  ///< images (B, H, W, C) or vectors (B, N, F); 0 in padding
   /// (B, N), 1 = not padding; null when all examples have N tokens.
   std::shared_ptr<const Mask> mask;
-  Ids targets;  ///< class ids (B, N), (B) or, for outputs to generate, (B, M); kIgnore = no target
+  /// Class ids: (B, N), (B) or, for generated outputs of up to M ids, (B, M); kIgnore = no target
+  Ids targets;
   Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 without a target
   std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
   /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
@@ -46,8 +47,8 @@ struct Shard {
   std::size_t count = 1;  ///< number of shards; 1: the shard is the whole batch
 };
 
-/// Returns a shard of a batch, as collate() of the shard's examples would. These examples are the
-/// range share(batch.size, shard.index, shard.count) of the batch, see range.hpp. `output` is the
+/// Returns a shard of a batch: the Batch that collate() would make from the shard's examples. Their
+/// range in `batch` is share(batch.size, shard.index, shard.count), see range.hpp. `output` is the
 /// kind of output of the task. Requires: the shard has at least one example.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 

@@ -20,16 +20,15 @@ struct LoaderState {
 
 /// A growing limit on the length of examples: longer examples are skipped.
 ///
-/// Batch b, counted from 0, has the limit below, with t = b - b mod group. So all batches of a step
-/// have the same limit.
+/// The limit of batch b, counted from 0, is
 ///
-///     limit = first + floor((longest - first) min(1, t / batches))
+///     first + floor((longest - first) min(1, t / batches))  with  t = b - b mod group
 ///
 /// where `longest` is the length of the longest example of the data set.
 struct Curriculum {
   std::size_t first = 0;      ///< limit of the first batch; 0: no limit
   std::uint64_t batches = 0;  ///< batches over which the limit grows to `longest`
-  std::uint64_t group = 1;    ///< batches with the same limit: the micro-batches of a step
+  std::uint64_t group = 1;    ///< micro-batches of a step; they have the same limit
 };
 
 /// Options of a Loader.
@@ -49,8 +48,8 @@ struct LoaderOptions {
 /// examples that were too long when their turn came.
 class Loader {
  public:
-  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty or
-  /// options.batch is 0; with a curriculum, also for images and if no example fits its first limit.
+  /// Requires: the data set outlives the loader. Throws ConfigError for an empty data set and for
+  /// options.batch = 0. With a curriculum, also for images, and if all lengths exceed its `first`.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
   /// Returns the next batch. Fetches examples in parallel, with the same result on any number of

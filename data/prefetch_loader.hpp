@@ -17,8 +17,8 @@ namespace xgrad {
 /// ready in advance. Use it from one thread at a time.
 class PrefetchLoader {
  public:
-  /// Starts the thread after the first `alone` batches, because some callers need no more batches.
-  /// Requires: the loader's data set outlives this object, and its get() is thread-safe.
+  /// next() makes the first `alone` batches itself, and starts the thread only for later batches.
+  /// Requires: the loader's data set outlives this object, and Dataset::get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
 
   /// Returns the next batch. Throws what Loader::next() throws, but first returns the batches

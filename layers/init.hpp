@@ -1,5 +1,6 @@
-// Initializers of parameters. Linear layers, attention projections and norms start as in PyTorch;
-// embeddings, learned positions, class tokens and pooling queries start at N(0, 0.02^2).
+// Initializers of parameters. Linear layers, attention projections and norms start as in PyTorch,
+// except that the bias out_proj.bias of attention starts as in a Linear, not at 0. Embeddings,
+// learned positions, class tokens and pooling queries start at N(0, 0.02^2).
 #pragma once
 
 #include <xgrad/autograd/parameters.hpp>
@@ -18,8 +19,7 @@ inline Initializer ones() {
 Initializer normal(double std);
 /// U(-bound, bound)
 Initializer uniform(double bound);
-/// U(-b, b) with b = sqrt(6 / (fan_in + fan_out)) of a (fan_out, fan_in) matrix. Glorot & Bengio
-/// 2010.
+/// U(-b, b), b = sqrt(6 / (fan_in + fan_out)) of a (fan_out, fan_in) matrix. Glorot & Bengio 2010.
 Initializer xavier_uniform();
 /// N(0, s^2) with s = sqrt(2 / (fan_in + fan_out)).
 Initializer xavier_normal();

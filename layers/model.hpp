@@ -35,8 +35,8 @@ class SequenceModel {
   /// cannot decode.
   ///
   /// The default, without_cache(), runs the model on the whole sequence for each new class. Models
-  /// with a cache of keys and values override decode(): the n-th class then costs O(n). The logits
-  /// have the same bits.
+  /// with a cache of keys and values override decode(): the n-th class then costs O(n). Their
+  /// logits have the same bits as the logits of without_cache().
   virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 

@@ -14,7 +14,8 @@
 
 namespace xgrad {
 
-/// A place in a forward pass. Only attention sets query_mask and cross, but not for head_outputs.
+/// A place in a forward pass. query_mask and cross are set for all activations of attention layers
+/// except head_outputs, and for no others.
 struct ActivationPlace {
   std::uint64_t module;        ///< Scope::id() of the module
   const char* name;            ///< name of the activation
@@ -83,7 +84,7 @@ struct Context {
 template <class T>
 class ActivationTaker : public ActivationObserver {
  public:
-  /// Returns x, or a value of the same shape with which the forward pass continues.
+  /// Returns the value with which the forward pass continues: x, or another of the same shape.
   virtual Variable<T> take(const ActivationPlace& place, const Variable<T>& x) = 0;
 };
 

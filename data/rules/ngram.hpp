@@ -18,8 +18,8 @@ struct GramLimits {
   /// The largest number of occurrences of n-grams to count. If examples have several binary
   /// answers, an occurrence counts once for each answer.
   std::size_t counted = std::size_t(1) << 24;
-  /// The largest number of distinct n-grams, and of distinct pairs of an n-gram and a class or
-  /// token. At the default limit both together take about 200 MB.
+  /// The largest number of distinct n-grams, and the largest number of distinct (n-gram, class) or
+  /// (n-gram, token) pairs. With the default, n-grams and pairs together take about 200 MB.
   std::size_t different = std::size_t(1) << 22;
 };
 
@@ -148,9 +148,9 @@ class NGram {
 std::string loss_text(const Rule& rule);
 
 /// Measures NGram on the test split, with n-grams of 1 to n tokens. Chooses the n up to `longest`
-/// that has the lowest loss on the validation split. Its accuracy counts how often the likeliest
-/// token is right. The name of the rule gives n and, if `limits` stopped the counting, the number
-/// of counted rows. Requires: TaskShape::next of the task is not none.
+/// that has the lowest loss on the validation split. Rule::accuracy is the share of targets for
+/// which the likeliest token is right. The name of the rule gives n and, if `limits` stopped the
+/// counting, the number of counted rows. Requires: TaskShape::next of the task is not none.
 Rule ngram_rule(const Task& task, std::size_t longest,
                 GramLimits limits = {.counted = std::size_t(1) << 27});
 
@@ -183,10 +183,10 @@ class NaiveBayes {
   std::size_t longest_, choices_;  // choices: number of classes; 2 for binary answers
   bool answers_;
   std::size_t rows_ = 0;
-  // Counts of n-grams with slots: a slot is a class; for binary answers, 2k means "no" and 2k + 1
-  // "yes" to answer k.
+  // Counts of n-grams by slot. A slot is a class. With binary answers, a slot is the value of an
+  // answer: slot 2k is "no" to answer k, slot 2k + 1 is "yes".
   GramCounts grams_;
-  std::vector<double> totals_, examples_;  // by slot: number of n-grams, of training examples
+  std::vector<double> totals_, examples_;  // n-grams per slot, and training examples per slot
 };
 
 /// Measures NaiveBayes on n-grams of 1 to `longest` tokens. Chooses the smoothing among 1, 0.1,

@@ -26,7 +26,7 @@ inline Chain random_chain(const Rng& rng, std::size_t states, double spread) {
 /// Samples from a distribution: maps a uniform number in [0, 1) to a value in [0, size).
 std::int32_t choose(const double* distribution, std::size_t size, double uniform);
 
-/// Draws a path of `length` states, at least one.
+/// Draws a path of max(1, `length`) states.
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
 
 /// Returns (N, K): p(state at t | evidence at all times). `likelihood` (N, K) holds p(evidence at t
@@ -37,8 +37,8 @@ std::vector<double> smooth(const Chain& chain, const std::vector<double>& likeli
 /// The softmax of `values`: probabilities in proportion to their exponentials.
 std::vector<double> from_logarithms(std::vector<double> values);
 
-/// Adds the score of the best guess for one target to `sum`: the largest probability of its
-/// distribution to `right`, the entropy to `loss`, 1 to `targets`.
+/// Adds the score of the best guess for one target to `sum`. `distribution` is the distribution of
+/// the target. Its largest probability is added to `right`, its entropy to `loss`, 1 to `targets`.
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum);
 
 /// An autoregressive process: x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t,

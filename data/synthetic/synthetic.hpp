@@ -56,7 +56,7 @@ struct Synthetic {
   bool is_continuous = false;
 };
 
-/// Fills in the description from the options of a task. Its exceptions need not name the task.
+/// Fills in `task` from `options`. A ConfigError need not name the task: the caller adds the name.
 using Describe = std::function<void(const Options& options, Synthetic& task)>;
 
 /// Returns the split that an input belongs to. A hash of the input, independent of the seed, gives
@@ -65,8 +65,8 @@ Split split_of(const Tokens& ids);
 /// split_of() for any input: hashes its tokens, the bits of its numbers, and its edges.
 Split split_of(const Example& input);
 
-/// The names of `count` tokens or classes: `prefix` and a number that counts from `first`. Then the
-/// names in `more`.
+/// Names of tokens or classes: `count` names that consist of `prefix` and a number, counted from
+/// `first`, and after them the names in `more`.
 std::vector<std::string> numbered(std::size_t count, const std::vector<std::string>& more = {},
                                   const std::string& prefix = "", std::size_t first = 0);
 

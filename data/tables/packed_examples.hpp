@@ -70,7 +70,7 @@ class PackedExamples {
   std::string share() { return records_.share() + ',' + ends_.share(); }
 
  private:
-  using Counts = std::array<std::uint32_t, 5>;  // of the lists of an example
+  using Counts = std::array<std::uint32_t, 5>;  // sizes of the lists of an example
 
   // The lists of an example, in the order of a record.
   template <class AnExample, class Visit>

@@ -32,7 +32,7 @@ enum class TokenKind {
 inline constexpr std::array kTokenKinds = {"words", "plain_words", "word_pairs", "characters",
                                            "numbers"};
 
-/// The enumeration value with this name in `names`. Requires: it is one of `names`.
+/// The enumeration value at the position of `name` in `names`. Requires: `names` contains `name`.
 template <class Enum, std::size_t N>
 Enum named(const std::array<const char*, N>& names, const std::string& name) {
   return Enum(std::find(names.begin(), names.end(), name) - names.begin());
@@ -197,7 +197,7 @@ class RowCoder {
     std::string text = {};
   };
   struct Learning;
-  // Says for messages where in a row the number with this index is.
+  // Returns the place of a number in its row, for messages; the argument is the number's index.
   using Places = std::function<std::string(std::size_t number)>;
 
   bool masked() const { return options_.labels == Labels::masked; }

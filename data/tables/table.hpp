@@ -1,5 +1,5 @@
-// Table: rows and named columns of a user file of any format, and the readers of the formats. They
-// throw DataError that names the file, row and column.
+// Table: rows and named columns of a user file of any format, and the readers of the formats. The
+// readers throw DataError that names the file, row and column.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ struct Table {
 /// Called with each block of rows.
 using VisitBlock = std::function<void(const Table& block)>;
 
-/// All rows of a source, readable any number of times: calls `visit` with each block and returns
-/// the fingerprint of the source. Throws DataError that names the file, row and column and says
-/// what is wrong. Never skips, fills in or guesses a value.
+/// A function that reads all rows of a source; it can be called any number of times. It calls
+/// `visit` with each block and returns the fingerprint of the source. Throws DataError that names
+/// the file, row, column and problem. Never skips, fills in or guesses a value.
 using Rows = std::function<std::uint64_t(const VisitBlock& visit)>;
 
 /// The rows of a table in memory, as one block.
@@ -91,9 +91,9 @@ void check_text(const std::string& place, std::string_view text);
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit);
 
-/// Reads JSON Lines once, in blocks: the named members of the object on each line. A member is
-/// text, a number, a boolean (read as text), a list of texts, a list of numbers or a list of
-/// equally long lists of numbers.
+/// Reads JSON Lines once, in blocks: of the object on each line, the members that `columns` names.
+/// A member is text, a number, a boolean (read as text), a list of texts, a list of numbers or a
+/// list of equally long lists of numbers.
 void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
                 const VisitBlock& visit);
 

@@ -73,7 +73,7 @@ class MultiHeadAttention {
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
   /// broadcast to (B, H, N, M), where M is the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing. It is for context.activations; if null, that gets masks.key_mask.
+  /// padding, hides nothing; context.activations gets it, or masks.key_mask if query_mask is null.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
@@ -89,14 +89,14 @@ class MultiHeadAttention {
   // For decoding. The functions below use no dropout and call no observers. Their results have the
   // same bits as the results of the functions above. Without a NoGrad, they record a graph.
 
-  /// Causal self-attention of the tokens x (B, N, D) that follow the tokens of `cache` -> (B, N,
-  /// D). Appends the keys and values of x to `cache`, so that a token costs O(n). Throws ShapeError
-  /// when the cache is not empty and N is not 1.
+  /// Causal self-attention: x (B, N, D) -> (B, N, D), where x are the tokens that follow the tokens
+  /// of `cache`. Appends the keys and values of x to `cache`, so that a token costs O(n). Throws
+  /// ShapeError when the cache is not empty and N is not 1.
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for cross_decode_step().
   KVCache<T> project_memory(const Variable<T>& memory) const;
-  /// Cross-attention from `query` (B, N, D) to `memory`, the result of project_memory() -> (B, N,
-  /// D). The first token of `query` has the position `first`.
+  /// Cross-attention: query (B, N, D) -> (B, N, D). `memory` is the result of project_memory(). The
+  /// first token of `query` has the position `first`.
   Variable<T> cross_decode_step(const Variable<T>& query, std::size_t first,
                                 const KVCache<T>& memory, const AttentionMasks& masks) const;
 

@@ -9,11 +9,11 @@
 
 namespace xgrad {
 
-/// The score function of a query q and a key k, with the default of `scale`:
+/// The score function of a query q and a key k, and the default s of its factor `scale`:
 ///
-///     dot       scale q.k, scale 1/sqrt(d_h) (Vaswani et al. 2017)
-///     cosine    scale q.k / (|q| |k|), scale sqrt(d_h) (QK-norm, Henry et al. 2020)
-///     additive  scale w.tanh(q + k), scale 1 (Bahdanau et al. 2015); q = W_q x_i and
+///     dot       scale q.k, s = 1/sqrt(d_h) (Vaswani et al. 2017)
+///     cosine    scale q.k / (|q| |k|), s = sqrt(d_h) (QK-norm, Henry et al. 2020)
+///     additive  scale w.tanh(q + k), s = 1 (Bahdanau et al. 2015); q = W_q x_i and
 ///               k = W_k x_j, so this is w.tanh([W_q W_k] [x_i; x_j])
 enum class Score { dot, cosine, additive };
 
@@ -40,7 +40,7 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
-/// Returns x, the tensor called `name`, or another tensor of the same shape to use in place of x.
+/// Receives the tensor x called `name`. Returns x, or a tensor of the same shape to replace x.
 template <class T>
 using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 

@@ -76,7 +76,7 @@ struct Hypothesis {
   double log_probability = 0;              ///< as Generated::log_probability
 };
 
-/// Returns the 1 to K best outputs of a beam search, best first. Requires: one row of `decoding`.
+/// Returns the 1 to K best outputs of a beam search, best first. Requires: `decoding` has one row.
 ///
 /// The beam starts with the empty output. In each step, every output that has not ended is replaced
 /// by its continuations, one for each class. The beam keeps the K outputs with the largest

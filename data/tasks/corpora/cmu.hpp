@@ -12,8 +12,8 @@ namespace xgrad {
 /// consonant single, and removes a final e or y. The stem of abandon, abandons, abandoned,
 /// abandoning and abandonment is "abandon".
 ///
-/// Used to keep the forms of a word in one split. When in doubt, it gives different words the same
-/// stem, rather than forms of one word different stems. Requires: lower-case letters.
+/// Used to keep all forms of a word in one split. Two different words may get the same stem; this
+/// is better than two stems for two forms of one word. Requires: lower-case letters.
 std::string stem(std::string word);
 
 /// A word and its pronunciation. Letters and phones are numbers from 0.
@@ -22,8 +22,8 @@ struct Pronunciation {
   std::vector<std::int32_t> phones;   ///< the pronunciation
 };
 
-/// Aligns letters and phones. Each letter stands for no, one or two phones. The letter's label
-/// encodes these phones. With n different phones, label 0 means no phone, 1 + p the phone p, and
+/// Aligns letters and phones. Each letter stands for 0, 1 or 2 phones. The letter's label encodes
+/// these phones. With n different phones, label 0 means no phone, 1 + p means the phone p, and
 /// 1 + n + n p + q the phones p and q. A word's probability is the sum over its alignments of
 /// prod_i P(label_i | letter_i). EM fits these P to words with unknown alignments (Jiampojamarn,
 /// Kondrak and Sherif 2007, with one letter and at most two phones per unit).
