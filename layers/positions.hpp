@@ -45,7 +45,7 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 ///     sinusoidal:     P_i = PE(i), fixed
 ///     learned_2d:     P_rc = row_weight_r + column_weight_c for the patch in row r and column c;
 ///                     row_weight (rows, D), column_weight (columns, D), initially N(0, 0.02^2);
-///                     0 for a class token, which is a learned vector itself
+///                     0 for a class token, because the class token itself is learned
 ///     relative_index: P_i = W (i/n, (-1)^i); weight (D, 2), initially U(-1/sqrt(2), 1/sqrt(2))
 template <class T>
 class Positions {

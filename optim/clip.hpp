@@ -41,7 +41,7 @@ template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
 
 /// After 20 observed norms, a norm is a spike when it exceeds `factor` times m, the running mean of
-/// the observed norms. m is the first norm; then observe() sets m <- 0.98 m + 0.02 norm.
+/// the observed norms. m starts as the first norm; observe() then sets m <- 0.98 m + 0.02 norm.
 class SpikeGuard {
  public:
   /// The whole state.

@@ -9,9 +9,9 @@ namespace xgrad {
 /// Alignment of a cell in its column.
 enum class Align { left, right };
 
-/// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. `align`
-/// has an element for each column; further columns use its last element. Widths count UTF-8
-/// characters, not bytes.
+/// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. Column i
+/// has the alignment align[i]; columns beyond the end of `align` have its last alignment. Widths
+/// count UTF-8 characters, not bytes.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<Align>& align = {Align::left, Align::right},
                        const std::string& indentation = "");

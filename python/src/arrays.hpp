@@ -66,7 +66,7 @@ struct GraphLock {
 /// The class xgrad.Variable.
 struct Var {
   std::variant<Variable<float>, Variable<double>> any;  ///< float32 or float64 in Python
-  /// Whether a layer or optimizer uses it, too. Then assigning a value writes into its memory.
+  /// Whether a layer or optimizer shares the memory. If so, an assigned value is copied into it.
   bool shared = false;
 
   /// Calls f with the Variable.

@@ -1,4 +1,4 @@
-// Files open for reading: in parts, as a whole (InputFile), in memory (Mapping), by lines (Lines).
+// Reads files: in parts or as a whole (InputFile), memory-mapped (Mapping), line by line (Lines).
 #pragma once
 
 #include <time.h>

@@ -55,8 +55,7 @@ using DoNamedWork = std::string(const NamedWork& named);
 /// held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
-/// Sets the program that does named work: the path of the `xgrad` command. Empty: this process
-/// forks.
+/// Sets the program that does named work, the path of `xgrad`. Empty: this process forks.
 void set_isolating_program(const std::string& path);
 
 /// The argument that tells the program to do named work.

@@ -22,8 +22,8 @@ inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or is damaged";
 std::uint64_t hdf5_size(const InputFile& file);
 
 /// Reads all rows, or `rows`, of a dataset of numbers or strings; `image` holds the HDF5 file.
-/// Refuses filters other than deflate, shuffle and fletcher32, links other than hard ones, virtual
-/// datasets and external storage. Throws FormatError that names the dataset.
+/// Refuses virtual datasets, external storage, links other than hard links, and filters other than
+/// deflate, shuffle and fletcher32. Throws FormatError that names the dataset.
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
                          const std::optional<Range>& rows = {});
 
@@ -64,7 +64,7 @@ inline constexpr const char* kHdf5Work = "dataset";
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError for more
-/// than 10,000 objects, or for a soft, external, repeated or too deep link; then names the link.
+/// than 10,000 objects, or for a soft, external, repeated or too deep link; the message names it.
 std::vector<std::string> list_hdf5_datasets(std::string_view image);
 
 }  // namespace xgrad

@@ -47,8 +47,8 @@ class Hdf5Handle {
   Close close_;
 };
 
-/// For foreign HDF5: opens a file whose bytes are in memory, for reading by libhdf5, which copies
-/// none of them, opens no file, prints no errors and loads no plug-ins. Negative if it is not HDF5.
+/// Opens foreign HDF5: libhdf5 reads `image`, the bytes of a file, without copying them. libhdf5
+/// opens no file, prints no errors and loads no plug-ins. Negative if `image` is not HDF5.
 Hdf5Handle open_image(std::string_view image);
 
 }  // namespace detail

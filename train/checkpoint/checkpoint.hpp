@@ -118,10 +118,10 @@ inline constexpr const char* kListedCertificate = "../gradcheck.json";
 
 /// Returns the manifest line of a file with these bytes.
 std::string manifest_line(const std::string& name, std::string_view bytes);
-/// Appends the line of a file with this SHA-256 to the manifest and syncs it. Call it before
-/// publishing the file. If the process is killed before it publishes the file, the manifest lists a
-/// file that does not exist, which is harmless. In the reverse order, the file could lack a line in
-/// the manifest, and damage to the file could not be found. Throws IoError.
+/// Appends the line of a file with this SHA-256 to the manifest and syncs the manifest. Call this
+/// before publishing the file. If the process is killed before it publishes the file, the manifest
+/// lists a file that does not exist, which is harmless. In the reverse order, the file could lack a
+/// line in the manifest, and damage to the file could not be found. Throws IoError.
 void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256);
 /// Parses a manifest line, without its line feed, into name and digest; nothing for other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);

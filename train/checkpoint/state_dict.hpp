@@ -19,8 +19,8 @@ template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 
 /// Returns a checkpoint with copies of the parameters, the optimizer's state and, if given, the
-/// averaged weights. restore() is its inverse. `whole` gathers the tensors of these states from all
-/// processes and returns them. In a process that does not save, `whole` returns an empty list.
+/// averaged weights. restore() is its inverse. With several processes, each process has only a part
+/// of the state tensors. `whole` returns the whole tensors; none in a process that does not save.
 template <class T>
 Checkpoint capture(
     const Parameters<T>& parameters, const Optimizer<T>& optimizer,

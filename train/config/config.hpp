@@ -23,7 +23,7 @@ struct ModelConfig {
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
-  double stochastic_depth = 0;          ///< skip rate of the last layer; layer l of L: l / L of it
+  double stochastic_depth = 0;          ///< skip rate p of the last layer; layer l of L: p * l / L
   std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
   std::string normalization = "layer";  ///< kind of norm, a Normalization by name
   bool final_norm = true;               ///< adds a norm after the last block
@@ -52,7 +52,7 @@ struct ModelConfig {
   bool attention_mean = false;                   ///< divides weights by number of attended tokens
   std::string init = "default";                  ///< an InitScheme by name
   double init_std = 0.02;                        ///< for init "trunc_normal"
-  bool init_scaled_residuals = false;            ///< smaller initial output projections
+  bool init_scaled_residuals = false;            ///< smaller initial weights at ends of sublayers
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
   double init_noise = 0;    ///< standard deviation of the noise added to the weights of init_from
@@ -81,7 +81,7 @@ struct TrainConfig {
   std::uint64_t steps = 0;     ///< length of the run; set either steps or epochs
   std::uint64_t epochs = 0;    ///< passes over the training split
   std::size_t batch = 64;      ///< examples per micro-batch
-  std::size_t bucket = 1;      ///< sorts examples by length among this many micro-batches
+  std::size_t bucket = 1;      ///< sorts the examples of this many micro-batches by length
   std::size_t shards = 1;      ///< parts of each micro-batch; gradients are added in a fixed order
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
@@ -101,7 +101,7 @@ struct TrainConfig {
   std::uint64_t seed = 1;         ///< seed of data, initial weights, order of examples and dropout
   double ema = 0.0;               ///< decay of the moving average of the weights; 0: none
   std::uint64_t swa_start = 0;    ///< step after which averaging (SWA) begins; 0: none
-  std::uint64_t swa_every = 1;    ///< steps between two weights that SWA averages
+  std::uint64_t swa_every = 1;    ///< steps between two updates of the SWA average
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
   std::string on_spike = "stop";  ///< reaction to a spike: stop, skip or rollback
   double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
@@ -127,14 +127,15 @@ struct ExpectConfig {
   /// Maximum difference between the accuracy and the best possible accuracy of a model that reads
   /// each token alone.
   std::optional<double> at_token_ceiling;
-  std::optional<double> above_floor;         ///< maximum excess over the lowest loss, as a fraction
+  std::optional<double> above_floor;         ///< maximum of loss / lowest possible loss - 1
   std::optional<double> exact_match;         ///< minimum
   std::optional<double> r2;                  ///< minimum
   std::optional<double> loss;                ///< maximum
   std::optional<double> bits_per_character;  ///< maximum, for language models of characters
   std::optional<double> bits_below_rule;     ///< minimum gain in bits over the best n-gram rule
   std::optional<std::uint64_t> parameters;   ///< exact number of scalars in all parameters
-  /// A validation at or before this step meets all claims about metrics; see first_reached().
+  /// A validation at or before this step meets all claims about metrics except accuracy_below and
+  /// bits_below_rule; see first_reached().
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
   /// The state_hash() after the last step. The config loses this claim if an override sets any
@@ -168,12 +169,12 @@ auto with_precision(const Config& config, const F& f) {
                                             : f.template operator()<float>();
 }
 
-/// A part that the program adds: a model kind, an optimizer, a schedule or a hook. Configs choose
-/// it by its name.
+/// A part that a program adds to xgrad: a model kind, an optimizer, a schedule or a hook. Configs
+/// choose it by its name.
 struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
-  std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
+  std::vector<OptionSpec> options = {};  ///< its own keys, in the section that chooses it
   /// Keys of built-in parts that this part also reads, such as "width" for a model kind. A config
   /// that chooses this part must not set other keys of built-in parts in the section.
   std::vector<std::string> keys = {};

@@ -36,8 +36,8 @@ struct ConfigKey : Key<Config> {
   /// The model kinds, optimizers, schedules or hooks ("parts") that use the key; empty: all.
   std::vector<std::string> users = {};
 
-  /// Whether a chosen part uses the key. `chosen` is the value of choosing_key(), such as "adamw"
-  /// for optim.name, or the list in log.hooks.
+  /// Whether a chosen part uses the key. `chosen` is the value of the section's choosing_key(),
+  /// such as "adamw" in [optim]; in [log], it is a list of hooks.
   bool read_by(const std::string& chosen) const;
   std::string name() const { return section + "." + spec.name; }
 };
@@ -51,10 +51,10 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// The key that chooses a part of a section: "kind" in [model], "hooks" in [log], else "name".
+/// The key with which a section chooses its part: "kind" in [model], "hooks" in [log], else "name".
 const char* choosing_key(std::string_view section);
 
-/// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
+/// Whether this program has the part `chosen`; in [log], all hooks in the list `chosen`.
 bool is_known(std::string_view section, const std::string& chosen);
 
 /// Whether a part that the config chooses uses the key.
@@ -68,9 +68,9 @@ const std::vector<GroupKey>& group_keys();
 using Preset = std::pair<std::string, std::vector<std::pair<std::string, OptionValue>>>;
 const std::vector<Preset>& model_presets();
 
-/// Adds a part to the table of keys. The part's name becomes a value of choosing_key(), and its own
-/// keys become rows. Their values are in own(config). Throws ConfigError when the name or a key is
-/// taken or has a wrong form, or when part.keys names a key that no other part has.
+/// Adds a part to the table of keys. The section's choosing_key() then accepts the part's name. The
+/// part's own keys become rows, with values in own(config). Throws ConfigError when the name or a
+/// key is taken or has a wrong form, or when part.keys names a key that no other part has.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.
@@ -79,8 +79,8 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// Called for each rule between keys that a config breaks. `keys` are the keys of the rule; the
-/// text is about the first one.
+/// check_rules() calls it for each rule that a config breaks. `keys` are the keys of the rule.
+/// `text` says what is wrong with the first of these keys.
 using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
 void check_rules(const Config& config, const Report& report);
 
@@ -124,7 +124,7 @@ struct Limits {
 inline Limits between(double min, double max) {
   return {min, max};
 }
-inline constexpr double kMany = 1e12;  // limit of steps: above any run, far from overflow
+inline constexpr double kMany = 1e12;  // limit of steps: more than any run has, far from overflow
 inline const Limits kCount = {0, kMany}, kShare = {0, 1}, kFraction = {0, below(1)},
                     kPositive = {.min = above(0)}, kNotNegative = {.min = 0},
                     kAtLeastOne = {.min = 1};

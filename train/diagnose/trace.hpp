@@ -145,7 +145,7 @@ class DeadGradients {
       }
     }
   }
-  /// A character for each parameter: 1 if it had a gradient that is not 0 since the last take().
+  /// A character for each parameter: 1 if, since the last take(), it had a gradient other than 0.
   const std::string& alive() const { return alive_; }
   /// Adds the observations of another process: `alive` is its alive().
   void join(const std::string& alive) {

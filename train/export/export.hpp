@@ -12,8 +12,8 @@
 namespace xgrad {
 
 /// The settings of [model] that an exporter supports: keys with their allowed values, which are
-/// words, or "true", "false" and numbers as in TOML. An empty list allows any value. Exporters
-/// refuse other settings by name.
+/// words, or "true", "false" and numbers as in TOML. An empty list allows any value. For other
+/// settings, an exporter throws an error that names them.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// Settings that train/export/check_npz.py supports. The lists of other exporters start from these.

@@ -64,9 +64,9 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch);
 
-/// Replaces each activation with a name in `values` by the value there, rounded to T. Returns the
-/// logits of a batch, without dropout. Throws Error if the model lacks an activation of `values`,
-/// ShapeError if a value has another shape than its activation.
+/// `values` maps names of activations to new values. Replaces the activations by these values,
+/// rounded to T. Returns the logits of a batch, without dropout. Throws Error if the model lacks an
+/// activation of `values`, ShapeError if a value has another shape than its activation.
 template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,

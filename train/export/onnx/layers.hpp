@@ -52,7 +52,7 @@ class Builder {
 
   /// Declares an input of the model and returns its value.
   Value input(const std::string& name, Type type, const Axes& axes);
-  /// Declares a value as an output of the model with this name.
+  /// Declares a value as the output `name` of the model.
   void output(const Value& value, const std::string& name, const Axes& axes);
 
   bool has_weight(const std::string& name) const { return weights_.contains(name); }
