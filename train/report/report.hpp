@@ -28,7 +28,7 @@ struct RunGroup;
 /// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// The names of all metrics in the groups' last rows of `splits`, in the order of the rows.
+/// The names of all numbers in the rows RunGroup::last of `splits`, without standard errors.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
@@ -38,7 +38,7 @@ struct Examination {
   /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
   /// Names and values to compare the test results with: the best possible result, the task's rules,
-  /// and baselines fitted on as many training examples as the run had, but at least 1,000.
+  /// and baselines fitted on as many training examples as the run saw, but at least 1,000.
   std::vector<std::vector<std::string>> references;
 };
 
