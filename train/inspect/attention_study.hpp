@@ -25,8 +25,8 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
 
-/// The tokens of an example, as names of the `rows` rows of its map. If `rows` is the number of
-/// tokens plus 1, the first name is [class]. Empty if the example has no tokens.
+/// The names of the `rows` rows of an example's map: the tokens of the example. If `rows` is the
+/// number of tokens plus 1, the first name is [class]. Empty if the example has no tokens.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows);
 
@@ -47,7 +47,7 @@ struct LayerStudy {
 /// The study of all attention modules of a model.
 struct AttentionStudy {
   std::size_t examples = 0;        ///< number of examples used
-  bool forced = false;             ///< whether a decoder read the targets (teacher forcing)
+  bool forced = false;             ///< whether the model has a decoder, which read the targets
   Metrics metrics;                 ///< metrics of the whole model
   std::vector<LayerStudy> layers;  ///< attention modules in the order in which they run
 };
@@ -66,7 +66,7 @@ struct Head {
 /// The metrics of a model with and without some of its heads.
 struct SilencedHeads {
   std::size_t examples = 0;  ///< number of examples used
-  bool forced;               ///< whether a decoder read the targets (teacher forcing)
+  bool forced;               ///< whether the model has a decoder, which read the targets
   Metrics whole;             ///< metrics of the whole model
   Metrics without;           ///< metrics with the outputs of all these heads set to 0
 };
@@ -81,7 +81,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
 /// Returns "; the decoder reads the targets (teacher forcing)" if `forced`, else "".
 const char* outputs_read(bool forced);
 
-/// A table of all heads to print. It ends with a line feed, like the next two texts.
+/// A table of all heads to print. The texts of to_text() and heat_map() end with a line feed.
 std::string to_text(const AttentionStudy& study);
 std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 /// The map of one head for one sample as characters, denser for larger weights: one row per query,

@@ -41,7 +41,7 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
 struct Certificate {
   std::string config;  ///< SHA-256 of the config without execution keys such as train.threads
   /// As `config`, but also without [optim], [schedule], [expect] and the [train] keys for length,
-  /// validations and saves. Names the run's own files by own_data(), because the run may move.
+  /// validations and saves. Paths to the run's own data are relative, because the run may move.
   std::string checked;
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; the check itself always runs backward() in double

@@ -24,9 +24,9 @@ struct FrequencyShare {
 std::vector<FrequencyShare> spectrum(const Tensor<double>& x);
 
 /// The spectrum of the first `rows` rows of a checkpoint's parameter; of all rows if `rows` is 0.
-/// In a model that has learned to add modulo p, a few frequencies explain the embeddings of 0 ... p
-/// - 1 (Nanda et al. 2023, arXiv:2301.05217). Throws ConfigError if there is no such parameter, or
-/// if it is not a matrix with at least `rows` rows.
+/// In a model that has learned to add modulo p, a few frequencies explain the embeddings of the
+/// numbers below p (Nanda et al. 2023, arXiv:2301.05217). Throws ConfigError if there is no such
+/// parameter, or if it is not a matrix with at least `rows` rows.
 std::vector<FrequencyShare> spectrum(const Checkpoint& checkpoint, const std::string& parameter,
                                      std::size_t rows);
 

@@ -34,8 +34,8 @@ struct AttentionSummary {
 };
 
 /// The summary of a model. FLOPs are counted during the step, for matrix products only: 2 m n k for
-/// (m, k) (k, n). An op that reads a parameter belongs to the module of that parameter. Any other
-/// op belongs to the same module as the op before it.
+/// shapes (m, k) and (k, n). An op that reads a parameter belongs to the module of that parameter.
+/// Any other op belongs to the same module as the op before it.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
   std::size_t examples = 0;                  ///< examples in the first micro-batch of the step

@@ -36,13 +36,13 @@ struct TriedRate {
 /// diverges after too few steps.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate at which the loss falls fastest. The fall at a point of the curve is measured
-/// between a tenth of all points before it and a tenth of all points after it.
+/// The learning rate at which the loss falls fastest. With n points, the fall at point i is the
+/// loss at point i - n / 10 minus the loss at point i + n / 10.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters
 
-/// Sums over all calls of an op, of the backward of an op, or of a part of a step that is no op.
+/// Sums over all calls of one part of a step: an op, the backward of an op, or other work.
 struct ProfileRow {
   std::string name;         ///< "linear", "linear backward", "loader"
   std::uint64_t calls = 0;  ///< number of calls in all steps

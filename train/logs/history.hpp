@@ -67,8 +67,8 @@ struct RunGroup {
 
   /// "finished", "failed" or "unfinished"; for several runs "3 finished, 1 failed".
   std::string state() const;
-  /// The runs in the means: the finished runs or, if there are none, the unfinished runs or, if all
-  /// runs failed, all runs.
+  /// The runs that are averaged: the finished runs; if no run is finished, the unfinished runs; if
+  /// all runs failed, all runs.
   std::vector<const RunHistory*> averaged() const;
 };
 

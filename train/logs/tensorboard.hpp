@@ -54,7 +54,7 @@ class TensorBoard {
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);
-  /// Marks that the run continues from `step`. TensorBoard hides earlier events of later steps.
+  /// Makes TensorBoard hide all steps after `step` in the file, because the run repeats them.
   void go_back(std::uint64_t step);
   /// Marks the run as finished.
   void finish();

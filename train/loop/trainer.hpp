@@ -35,7 +35,7 @@ struct StepReport {
   double grad_norm = 0;     ///< gradient norm before clipping
   std::size_t tokens = 0;   ///< tokens or vectors without padding; for images, the number of images
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
-  double head_diversity = 0;   ///< penalty of train.head_diversity; 0 if this weight is 0
+  double head_diversity = 0;   ///< the penalty, without its weight; 0 if train.head_diversity is 0
   Metrics metrics = {};        ///< metrics of the batch; empty unless log.every divides `step`
   std::string failure = {};    ///< why the step updated nothing; empty after an update
   /// If no gradient reaches some parameter: the op at which the gradient ends. Such a failure ends
@@ -82,7 +82,7 @@ struct Progress {
   bool observe(double loss, const Figure& figure);
   /// Counts another failed step. Returns whether this step ends the run. With [train] on_spike =
   /// "stop", every failed step ends the run. With "skip", a `lasting` failure ends the run: weights
-  /// or optimizer hold NaN or infinity. With any value, the eleventh failure in a row does so.
+  /// or optimizer hold NaN or infinity. The eleventh failure in a row always ends the run.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken

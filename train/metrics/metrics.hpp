@@ -60,8 +60,8 @@ struct Figure {
 /// The value and its standard error, as "0.9934 ± 0.0002"; an error that is not finite is left out.
 std::string figure_text(double value, double standard_error);
 
-/// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
-/// on each other.
+/// The mean per target over independent samples: sum x / sum n, where x is the sum of the values of
+/// a sample and n the number of its targets. Targets of one sample may depend on each other.
 ///
 /// Its standard error is the one of a ratio estimator over samples (Cochran 1977, 6.4). With ratio
 /// r and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.

@@ -17,7 +17,7 @@ namespace xgrad {
 /// task takes them from the checkpoint. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
-/// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
+/// Makes the model of [model] for a task of this shape, in the precision train.precision, and
 /// freezes the parameters that optim.groups freeze. With "bf16", a model of float runs under an
 /// Autocast: the operands of its matrix products are rounded to bfloat16 and their sums are in
 /// float. Weights and losses are float. Requires: T is the type that with_precision() gives, or a

@@ -49,8 +49,8 @@ struct LoadedModel : TrainedModel<T> {
 /// Sets the targets of the examples. A decoder reads the targets (teacher forcing) when its
 /// attention or activations are studied. `outputs` has a line for each example: class names (or
 /// numbers) without the end class. If `outputs` is empty, the model's greedy outputs become the
-/// targets. For a model that generates no outputs, does nothing, but throws ConfigError unless
-/// `outputs` is empty. Throws DataError if the number of lines is wrong or a line cannot be parsed.
+/// targets. If the model generates no outputs: throws ConfigError if `outputs` has lines, else does
+/// nothing. Throws DataError if the number of lines is wrong or a line cannot be parsed.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);

@@ -19,7 +19,7 @@
 
 namespace xgrad {
 
-// The tree that fixes the order in which the gradients of shards are added.
+// A binary tree fixes the order in which gradients are added. Each node is a range of shards.
 
 /// Returns the first shard of the right child of a node with at least two shards. The size of the
 /// left child is the largest power of two below the size of the node.
@@ -97,7 +97,7 @@ class GradientShards {
   }
 
  private:
-  // The sum of the gradients over the shards of a node of the tree; scalars as in the row.
+  // The gradients of the whole row, summed over the shards of a node of the tree.
   struct Sum {
     Range node;
     Tensor<T> values;

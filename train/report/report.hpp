@@ -28,7 +28,7 @@ struct RunGroup;
 /// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// The names of all metrics in the groups' last rows of `splits`, in the order of the rows.
+/// The names of all numbers in the rows RunGroup::last of `splits`, without standard errors.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
@@ -37,8 +37,8 @@ struct Examination {
   std::string arithmetic;  ///< arithmetic in which the model was trained
   /// Titles and contents, if any: examples, attention maps, classes, confusion, embeddings, heads.
   std::vector<std::pair<std::string, std::string>> sections;
-  /// Names and values of references for the results on the test split: the best possible result,
-  /// the task's rules, and baselines fitted by counting in at least 1,000 training examples.
+  /// Names and values to compare the test results with: the best possible result, the task's rules,
+  /// and baselines fitted on as many training examples as the run saw, but at least 1,000.
   std::vector<std::vector<std::string>> references;
 };
 
@@ -151,8 +151,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 /// The attention metrics of each head, and loss and main metric of the model without this head.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of() without a metric that is a function of another metric in all rows of
-/// the runs or, with `last`, in all their last rows. An example is perplexity = exp(loss).
+/// The names of metrics_of(), except metrics computed from another one, as perplexity = exp(loss).
+/// The formula must hold in all rows of the runs; with `last`, only in their last rows.
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 

@@ -37,7 +37,7 @@ class RunDirectory {
   void replace_config(const std::string& text) const;
   /// Writes the gradient certificate, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
-  /// Removes all checkpoints from the manifest of a run without checkpoints. Throws IoError.
+  /// Removes all checkpoints from the manifest, for a run that starts again. Throws IoError.
   void forget_checkpoints() const;
   /// Whether replace_config() wrote the run's current config; false if somebody edited the file.
   bool config_was_replaced() const;

@@ -70,7 +70,7 @@ std::string local_locks_option(std::string_view mounts, std::string_view device)
 
 /// Opens the log of a run and locks it. Returns nothing if another process has locked the log. The
 /// process that trains the run inherits the descriptor. The lock lasts until both processes have
-/// closed it, so it lasts as long as the run.
+/// closed the descriptor, so it lasts as long as the run.
 std::optional<detail::Descriptor> claim(const std::string& log);
 
 /// The history of a run; nothing if it has not begun.

@@ -35,7 +35,7 @@ struct SweepEnd {
 /// SIGTERM, the runs save and stop, and the next call continues them. Calls `show` with a table of
 /// results after each round of runs. Writes report.html, results.csv and results.json into the
 /// directory. Throws ConfigError before any run starts; IoError; LockError if another sweep trains
-/// a run and this is not a worker.
+/// a run and options.worker is false.
 SweepEnd run_sweep(const SweepOptions& options,
                    const std::function<void(const std::string& table)>& show);
 
