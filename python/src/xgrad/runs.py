@@ -158,9 +158,10 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     `data` replaces the task by arrays. With (x, y), a tenth of the rows becomes the validation split and a tenth the test
     split. {"train": (x, y), "validation": (x, y), "test": (x, y)} gives all splits. x has a row for each of B examples:
     integers or text (B, N), where each element is a token; floats (B, N) or (B, N, F); or a list of B arrays of several
-    lengths. y has the targets: labels (B) or (B, 1); labels (B, N), one for each token; (B, K) with K != N, which holds K answers 0 or
-    1, or the names of the K labels of a row; or floats (B) or (B, K). If rows of y differ in length, y is a list of B arrays.
-    The arrays are saved in the run directory, so they move with it.
+    lengths. y has the targets: labels (B) or (B, 1); labels (B, N), one for each token; (B, K) with K != N, which
+    says of each of K labels whether the row has it (0 or 1), or holds the names of the K labels that the row has; or floats
+    (B) or (B, K). If rows of y differ in length, y is a list of B arrays. The arrays are saved in the run
+    directory, so they move with it.
 
     `on_step` is called after each step with a Step, which has step, total, loss, lr, grad_norm and tokens. If it returns True,
     the run saves and stops, and `stopped` is "on_step". If it raises an exception, the run saves and stops, and train() raises
