@@ -72,9 +72,9 @@ struct GradcheckOptions {
   /// Levels of Richardson extrapolation, at least 1; each level costs two calls of f. Two levels
   /// are enough for a whole model with a step of 1e-3.
   std::size_t levels = 4;
-  /// Most entries to probe in a leaf. If a leaf has more elements, the probed ones are random.
+  /// Maximum number of entries to probe in a leaf. If a leaf has more, the probed ones are random.
   std::size_t entries = 64;
-  /// Random directions in each leaf of more than `entries` elements, and in all leaves together.
+  /// Number of directions in each leaf of more than `entries` elements, and in all leaves together.
   std::size_t directions = 4;
   bool small_directions = false;  ///< probes random directions in smaller leaves, too
   std::uint64_t seed = 0;         ///< seed of the random entries and directions
