@@ -72,8 +72,8 @@ struct AttentionGradients {
 
 /// An attention to compute. Requires: the masks have the shapes that AttentionMasks documents.
 ///
-/// With `bf16`, the elements of the inputs are Bf16. Matrix products read attention weights and
-/// gradients of scores rounded to Bf16. Everything else is in T.
+/// With `bf16`, the elements of the inputs are Bf16. Attention weights and gradients of scores are
+/// rounded to Bf16 before a matrix product reads them. Everything else is in T.
 struct AttentionProblem {
   AttentionOptions options;
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
