@@ -57,8 +57,8 @@ struct Unchanged {
 template <class T>
 class Inputs {
  public:
-  /// `size` inputs, in the order of apply(). save() adds values that must not change to `saved`,
-  /// which is null if the op is not recorded.
+  /// `size` inputs, in the order of apply(). save() adds to `saved` the values that must not change
+  /// before backward. `saved` is null if the op is not recorded.
   Inputs(const Variable<T>* begin, std::size_t size, std::vector<Unchanged<T>>* saved = nullptr)
       : begin_(begin), size_(size), saved_(saved) {}
 

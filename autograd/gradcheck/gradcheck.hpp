@@ -72,9 +72,9 @@ struct GradcheckOptions {
   /// Levels of Richardson extrapolation, at least 1; each level costs two calls of f. Two levels
   /// are enough for a whole model with a step of 1e-3.
   std::size_t levels = 4;
-  /// Most entries to probe in a leaf. If a leaf has more elements, the probed ones are random.
+  /// Maximum number of entries to probe in a leaf. If a leaf has more, the probed ones are random.
   std::size_t entries = 64;
-  /// Random directions in each leaf of more than `entries` elements, and in all leaves together.
+  /// Number of directions in each leaf of more than `entries` elements, and in all leaves together.
   std::size_t directions = 4;
   bool small_directions = false;  ///< probes random directions in smaller leaves, too
   std::uint64_t seed = 0;         ///< seed of the random entries and directions
@@ -86,12 +86,12 @@ struct GradcheckOptions {
 /// Compares two derivatives of <u, f> with respect to every leaf, for a random u. The first is
 /// computed by backward() in double. The second is numerical: the Richardson extrapolation of
 /// central differences of `reference`. `reference` is the same function as `problem`, in long
-/// double or double. In double, both may be the same object. The error of the numerical derivative
-/// is about 1e-15 with four levels in long double. With two levels in double and a step of 1e-3, it
-/// is about 1e-12 times the sum of |u f|. If the extrapolation neither agrees with backward() nor
-/// has converged, for example near a kink, the step shrinks. Rounding errors of f count more with a
-/// short step. If they exceed the allowed error, the allowed error grows to their size, but at most
-/// tenfold.
+/// double or double. In double, `reference` may be `problem` itself. The error of the numerical
+/// derivative is about 1e-15 with four levels in long double. With two levels in double and a step
+/// of 1e-3, it is about 1e-12 times the sum of |u f|. If the extrapolation neither agrees with
+/// backward() nor has converged, for example near a kink, the step shrinks. Rounding errors of f
+/// count more with a short step. If they exceed the allowed error, the allowed error grows to their
+/// size, but at most tenfold.
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the

@@ -31,7 +31,7 @@ T attention_scale(const AttentionOptions& options, std::size_t key_width) {
 }
 
 /// A view of q, k, v, the result, or the gradient of one of these. Token n of head h of sample b
-/// begins at data + b sample + h head_stride + n row. P is T* or Elements<T>.
+/// begins at data + b * sample + h * head_stride + n * row. P is T* or Elements<T>.
 template <class P>
 struct Tokens {
   P data = {};
@@ -51,7 +51,7 @@ struct GradientTokens : Tokens<T*> {
 };
 
 /// A bias added to the scores. The bias of sample b, head h, query n and key m is the element at
-/// data + b sample + h head + n row + m key. Null data: no bias.
+/// data + b * sample + h * head + n * row + m * key. Null data: no bias.
 template <class T>
 struct AttentionBias {
   const T* data = nullptr;
@@ -72,15 +72,15 @@ struct AttentionGradients {
 
 /// An attention to compute. Requires: the masks have the shapes that AttentionMasks documents.
 ///
-/// With `bf16`, the elements of the inputs are Bf16. Matrix products read attention weights and
-/// gradients of scores rounded to Bf16. Everything else is in T.
+/// With `bf16`, the elements of the inputs are Bf16. Attention weights and gradients of scores are
+/// rounded to Bf16 before a matrix product reads them. Everything else is in T.
 struct AttentionProblem {
   AttentionOptions options;
   std::size_t batch = 0, queries = 0, keys = 0, key_width = 0;
   bool bf16 = false;
 
-  /// Whether backward reads the result, to compute a mean for each row of scores. With `bf16` and
-  /// at most kPieceKeys keys, backward computes these means from the scores instead.
+  /// Whether backward reads the result y, to compute dy . y for each query. With `bf16` and at most
+  /// kPieceKeys keys, backward computes these numbers from the scores instead.
   bool needs_result() const;
 };
 

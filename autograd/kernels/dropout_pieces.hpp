@@ -22,8 +22,9 @@ auto with_factors(const T* factors, const F& f) {
                             : f([](std::size_t) { return T(1); });
 }
 
-/// Calls body(offset, factors, n) in parallel for pieces of a tensor of this shape: whole rows with
-/// n elements from `offset` on. `factors` is null if p is 0. Each call computes the same factors.
+/// Cuts a tensor of this shape into pieces of whole rows. Calls body(offset, factors, n) for each
+/// piece, in parallel. The piece has n elements, from `offset` on. `factors` has n dropout factors,
+/// or is null if p is 0. Equal options give equal factors.
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {

@@ -62,10 +62,9 @@ void for_each_row(const RowLayout& rows, const F& f) {
   });
 }
 
-/// Adds the sum of all rows to `sums` (width). add(row, part) adds the row with the number `row` to
-/// `part`, which has the `width` sums of a block of `grain` rows, then `room` elements of work
-/// space. Blocks run in parallel and are added in order, so the bits do not depend on the number
-/// of threads.
+/// Adds the sum of all rows to `sums` (width). Each block of `grain` rows has its own `part`:
+/// `width` sums, then `room` elements of work space. add(row, part) adds row `row` to these sums.
+/// Blocks run in parallel but are added in order: any number of threads gives the same bits.
 template <class T, class Add>
 void add_rows(std::size_t rows, std::size_t grain, std::size_t width, std::size_t room,
               const Add& add, T* sums) {

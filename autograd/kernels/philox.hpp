@@ -16,7 +16,7 @@ namespace xgrad::detail {
 typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kRegisterBytes)));
 inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
 
-/// The number N of vectors for philox() with which all words of the counters fit the registers.
+/// An N for philox(): with it, the words of all counters fit the vector registers.
 inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
 /// The 64-bit product of b and the lower half of a.

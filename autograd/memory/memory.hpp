@@ -18,8 +18,8 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 void count_product(std::size_t m, std::size_t n, std::size_t k);
 }  // namespace detail
 
-/// Holds no functions. Argument-dependent lookup searches the namespace of Allocator for functions
-/// that take a Tensor. With Allocator in xgrad, clang would find ops and reject xt::mean().
+/// Holds no functions: for a call with a Tensor, C++ also searches the namespace of its Allocator.
+/// If that were xgrad, clang would try the op xgrad::sum() inside xt::mean(), and fail.
 namespace allocators {
 
 /// The allocator of all tensors. Macros of xtensor can change xtensor's default allocator, but not

@@ -12,7 +12,7 @@ namespace xgrad::detail {
 /// C = alpha A B + beta C for one tile of C. R and V of multiply_tile() are the size of the tile.
 template <class T>
 struct TileJob {
-  typedef T Element __attribute__((may_alias));  // two Bf16 if A is read in place
+  typedef T Element __attribute__((may_alias));  // may be two Bf16, read in place from A
   std::size_t k;
   const Element* a;  // element (row, p) of A at a[row * a_row + p * a_step]
   std::size_t a_row, a_step;

@@ -46,7 +46,7 @@ struct Product {
   T* blocks_of_b = nullptr;
 };
 
-/// The most elements that the packed blocks of a B (k rows, n columns) take in any class.
+/// The maximum number of elements of the packed blocks of a B (k rows, n columns) in any class.
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
@@ -70,14 +70,14 @@ struct Avx : Vectors<32> {};
 struct Avx2 : Vectors<32> {};
 struct Avx512 : Vectors<64> {};
 /// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
-/// products of a pair to a float, the product of the upper halves first. Packing therefore swaps
-/// the two numbers of each pair. Each addition rounds once, so the bits are the same as with
-/// Avx512, except that subnormal numbers count as 0.
+/// products of a pair to a float, the product of the upper halves first. Packing swaps the two
+/// numbers of each pair, so that the first term is added first. Each addition rounds once, so the
+/// bits are the same as with Avx512, except that subnormal numbers count as 0.
 struct Avx512Bf16 : Vectors<64> {};
 /// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction first sums 32 terms,
-/// even and odd ones apart, and then adds the sums to C. It treats subnormal numbers as 0. So its
-/// bits differ from the bits of the other kernels. Requires: the system lets the process use AMX.
-/// This is so if cpu() has returned Cpu::amx.
+/// the even and the odd ones separately, and then adds both sums to C. It treats subnormal numbers
+/// as 0. So its bits differ from the bits of the other kernels. Requires: the system lets the
+/// process use AMX. This is so if cpu() has returned Cpu::amx.
 struct Amx : Vectors<64> {};
 
 /// The kernel of a class. For each class, one source file instantiates this kernel and is compiled
