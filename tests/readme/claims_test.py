@@ -128,7 +128,7 @@ CLAIMS = {
         "With `train.patience=N`": ["tests/cli/best_test.py test_patience_waits_for_the_metric"],
         "A run keeps its newest": ["tests/train/checkpoint/integrity_test.cpp Prune", "tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
         "If the best checkpoint is missing": ["tests/cli/best_test.py test_a_best_checkpoint_that_is_gone"],
-        "Then `resume RUN": ["tests/cli/best_test.py test_a_best_checkpoint_that_is_gone", "tests/cli/best_test.py test_a_finished_run_that_makes_another_choice"],
+        "In this case, `resume RUN": ["tests/cli/best_test.py test_a_best_checkpoint_that_is_gone", "tests/cli/best_test.py test_a_finished_run_that_makes_another_choice"],
         "With `--last`, all of them": ["tests/cli/best_test.py test_every_command_takes_the_model"],
         "The last row of `metrics.jsonl` names": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
         "If a run averages its weights": ["tests/cli/best_test.py test_the_test_row_is_that_of_the_model"],
