@@ -12,7 +12,7 @@ from installed import ROOT
 
 PROGRAMS = ("train_step", "kernels", "data_path", "xgrad_tool")
 PAGES = {"compare.py": None, "scaling.py": "performance", "where.py": "kernels", "products.py": "kernels", "limits.py": "kernels",
-         "data_path.py": "performance", "reading.py": "performance"}  # compare.py knows its pages
+         "plain_c.py": "performance", "data_path.py": "performance", "reading.py": "performance"}  # compare.py knows its pages
 
 
 def measure(name, machine):
