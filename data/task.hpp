@@ -67,8 +67,12 @@ struct TaskShape {
   /// Token names without spaces; empty, or one per token id.
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
-  bool graph = false;        ///< whether examples have edges
-  bool causal = false;       ///< models must be causal: a token contains an earlier token's target
+  /// Mean of each feature in original units. Vectors hold (number - mean) / deviation. Empty if
+  /// inputs are not scaled.
+  std::vector<double> input_mean = {};
+  std::vector<double> input_deviation = {};  ///< standard deviations; see input_mean
+  bool graph = false;                        ///< whether examples have edges
+  bool causal = false;  ///< models must be causal: a token contains an earlier token's target
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
