@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-// Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
+// Number of rows of A packed at a time. It is a multiple of every number of rows of a tile.
 constexpr std::size_t kPackRows = 96;
 
 /// Shuffles of two vectors, each in two instructions. A group is 128 bits.
