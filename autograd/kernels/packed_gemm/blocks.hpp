@@ -210,8 +210,8 @@ class BlockedProduct {
     return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
   }
 
-  /// Cuts a block's columns into panels of equal width, at most the width of a tile, and calls
-  /// body(first vector, number of vectors) for each.
+  /// Cuts a block's columns into panels of equal width, at most the width of a tile; the last may
+  /// be narrower. Calls body(first vector, number of vectors) for each panel.
   template <class Body>
   static void for_panels(const BlockOfB& block, const Body& body) {
     const std::size_t vectors = divide_up(block.n, L);
