@@ -111,8 +111,8 @@ inline std::string name_with_rows(const std::string& name, std::size_t counted, 
 class NGram {
  public:
   /// Counts n-grams of 1 to `longest` tokens (contexts of up to longest - 1) in the training
-  /// examples, taken in random order, until a limit is reached. Requires: the targets are the
-  /// tokens that follow.
+  /// examples, taken in random order, until a limit is reached. Requires: the target of a token is
+  /// the next token.
   NGram(const Dataset& train, std::size_t classes, std::size_t longest, GramLimits limits = {});
 
   /// The number of training examples whose n-grams were all counted.

@@ -43,7 +43,7 @@ class Ranks {
                                                    std::size_t /*width*/) {
     return std::make_unique<Transfer>();
   }
-  /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
+  /// Advances the running transfers. Any rank may call it at any time, while other work runs.
   virtual void progress() {}
   /// of_rank[r] is the part of `all` that rank r has before the call. Afterwards every rank has all
   /// parts. Ranges count elements of `width` bytes.
