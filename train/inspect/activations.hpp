@@ -94,9 +94,9 @@ struct Patching {
 /// two names.
 ///
 /// For classes, d is the logit of the answer to `to` minus the logit of the answer to `from`, at
-/// the last output with different answers. For numbers, d is the output that differs most. Requires:
-/// both examples passed check_example(). Throws DataError if the examples differ in length or have
-/// equal answers, and ConfigError if no activation matches or the task generates sequences.
+/// the last output with different answers. For numbers, d is the output that differs most.
+/// Requires: both examples passed check_example(). Throws DataError if their lengths differ or the
+/// answers are equal, and ConfigError if no activation matches or the task generates sequences.
 template <class T>
 Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                            const TaskShape& shape, const Example& from, const Example& to,
