@@ -29,7 +29,7 @@ struct GradientRow {
   std::size_t failed = 0;      ///< number of probes out of tolerance
   double severity = 0;         ///< error / the error allowed, at the worst place
 
-  /// Whether everything was within its tolerance.
+  /// Whether all probes were within their tolerances.
   bool ok() const { return failed == 0; }
 };
 

@@ -20,7 +20,7 @@ namespace xgrad {
 class PackedExamples {
  public:
   PackedExamples() = default;
-  /// The examples of another process; `shared` is the result of its share(). Throws IoError.
+  /// Examples that another process holds; `shared` is what its share() returned. Throws IoError.
   explicit PackedExamples(const std::string& shared)
       : records_(shared.substr(0, shared.find(','))), ends_(shared.substr(shared.find(',') + 1)) {}
 

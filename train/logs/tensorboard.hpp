@@ -1,5 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run. The file is a sequence of records. One call writes one complete record:
+// read during the run. The file is a sequence of records. Each write(2) adds one whole record:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //

@@ -143,8 +143,8 @@ std::string legend(const std::vector<ChartLine>& lines);
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 
-/// The maps of all heads for one example, with its tokens at the axes. `box` is HTML that shows the
-/// example. Empty if there are no maps.
+/// The attention maps of all heads for one example, with its tokens at the axes. `box` is HTML that
+/// shows the example. Empty if there are no maps.
 std::string maps_section(const std::vector<AttentionMap>& maps, const Example& example,
                          const TaskShape& shape, const std::string& box);
 
