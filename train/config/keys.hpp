@@ -70,7 +70,7 @@ const std::vector<Preset>& model_presets();
 
 /// Adds a part to the table of keys. The section's choosing_key() then accepts the part's name. The
 /// part's own keys become rows, with values in own(config). Throws ConfigError when the name or a
-/// key is taken or has a wrong form, or when part.keys names a key that no other part has.
+/// key is taken or has a wrong form, or when part.keys has a key that belongs to no other part.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.

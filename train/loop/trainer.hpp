@@ -106,10 +106,9 @@ template <class T>
 class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
-  /// checkpoint. `task` is the config's task if it is already made. Without `task`, reads the data
-  /// of all splits. All data are read here, before the first step starts threads, because reading
-  /// an untrusted HDF5 file may fork, which is safe only without other threads. Throws ConfigError,
-  /// DataError, IoError, CheckpointError.
+  /// checkpoint. `task` is the config's task if it is already made. Reads all data that the task
+  /// has not read yet, because reading an untrusted HDF5 file may fork. That is safe only before
+  /// the first step starts threads. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each rank has a trainer with the same arguments, and all ranks call the
   /// same functions in the same order. Const functions may be called by one rank alone, except
