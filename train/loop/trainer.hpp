@@ -133,9 +133,9 @@ class Trainer {
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
   /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
   /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
-  /// run repeats the step to find the first op with such an output or gradient. The message names
-  /// this op. Also throws NumericError if a validation loss is not finite and on_spike is not
-  /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
+  /// run repeats the step, and the message names the first op with such an output or gradient. Also
+  /// throws NumericError if a validation loss is not finite and the run cannot roll back to an
+  /// earlier step, and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step. The learning rate is `lr` if given, else the schedule's. Throws as run().
