@@ -79,8 +79,8 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// check_rules() calls it for each rule that a config breaks. `keys` are the keys of the rule.
-/// `text` says what is wrong with the first of these keys.
+/// A function that check_rules() calls for each rule that a config breaks. `keys` are the keys of
+/// the rule. `text` says what is wrong with the first of these keys.
 using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
 void check_rules(const Config& config, const Report& report);
 
