@@ -224,8 +224,8 @@ Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis);
 
 /// Rotates feature pair (2i, 2i+1) of each head at position n by the angle n base^(-2i/head_dim).
 /// The product q.k then depends on the distance of the two positions, not on the positions
-/// themselves. x (B, N, W): rotates the first `heads` heads of `head_dim` features, an even number,
-/// and copies the other features. The first token has the position `first`. Su et al. 2021.
+/// themselves. x (B, N, W): rotates the first `heads` heads and copies the other features. A head
+/// has `head_dim` features, an even number. The first token has position `first`. Su et al. 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000, std::size_t first = 0);

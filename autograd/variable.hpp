@@ -52,7 +52,7 @@ struct Versioned : Tensor<T> {
 /// A graph lives until the last Variable that it computed is destroyed. Only first-order gradients
 /// are available. Different threads may build and differentiate graphs at the same time if the
 /// graphs share no Variable that requires a gradient. backward() throws GradientError, and changes
-/// nothing, if the backward() of another thread is adding to one of the same leaves.
+/// nothing, if it would add to a leaf to which the backward() of another thread is adding.
 template <class T>
 class Variable {
  public:

@@ -62,7 +62,7 @@ class Loader {
   std::size_t batches_per_epoch() const;
   /// The position of the next batch.
   LoaderState state() const { return state_; }
-  /// Continues from a state. Throws DataError when the data set is too small for its position.
+  /// Continues from a state. Throws DataError if state.position is not below the data set's size.
   void restore(LoaderState state);
 
  private:

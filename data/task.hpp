@@ -67,8 +67,12 @@ struct TaskShape {
   /// Token names without spaces; empty, or one per token id.
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
-  bool graph = false;        ///< whether examples have edges
-  bool causal = false;       ///< models must be causal: a token contains an earlier token's target
+  /// Mean of each feature in original units. Vectors hold (number - mean) / deviation. Empty if
+  /// inputs are not scaled.
+  std::vector<double> input_mean = {};
+  std::vector<double> input_deviation = {};  ///< standard deviations; see input_mean
+  bool graph = false;                        ///< whether examples have edges
+  bool causal = false;  ///< models must be causal: a token contains an earlier token's target
   TargetKind target = TargetKind::classes;  ///< kind of target
   /// Mean of each of the K numeric targets in original units. Examples hold (value - mean) /
   /// deviation. Empty if targets are not scaled.
@@ -85,7 +89,7 @@ class Dataset {
   virtual ~Dataset() = default;
   /// The number of examples.
   virtual std::size_t size() const = 0;
-  /// Returns an example. Thread-safe. `epoch` changes only augmented training examples. Requires:
+  /// Returns an example. Thread-safe. Only training examples may depend on `epoch`. Requires:
   /// index < size().
   virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
   /// The number of tokens or vectors of an example, 0 for an image; the same in every epoch.
@@ -179,7 +183,7 @@ inline constexpr const char* kSlot = "_";
 /// A task with the inputs of `task`. Its output is the target classes of `task`, in the order of
 /// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
 /// they do not tell the length of the output. The returned task knows no ceilings; its rules always
-/// get the end class right. A task without a class for each token is returned unchanged.
+/// get the end class right. If `task` has no class for each token, examples stay as they are.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);
 
 /// An entry in the table of tasks.

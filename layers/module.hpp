@@ -38,7 +38,7 @@ struct Context {
   std::uint32_t first_sample = 0;  ///< index of the input's first sample in the step's whole batch
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   /// An Encoder stores only the input of each block, and reruns the block in backward. No effect in
-  /// a decoder, with an observer, or if a bias is passed in that requires a gradient.
+  /// a decoder, with an observer, or if the argument `bias` of the Encoder requires a gradient.
   bool recompute = false;
   double dropout_scale = 1;  ///< multiplies all dropout rates; from 0 to 1
 

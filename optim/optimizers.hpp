@@ -97,7 +97,7 @@ struct ParameterSpan {
   T* value;                 ///< values to update
   ScaledGradient<T> grad;   ///< gradients of the loss
   std::array<T*, 2> slots;  ///< state, in the order of the names given to Optimizer
-  double weight_decay;      ///< weight decay; 0 for WeightDecay::off
+  double weight_decay;      ///< weight decay of this parameter
   double lr_scale;          ///< factor of the learning rate
   double lr;                ///< learning rate of the step, without the factor
 };

@@ -17,7 +17,7 @@ struct ScheduleOptions {
   double power = 1.0;       ///< exponent of `polynomial`, > 0
   std::uint64_t every = 0;  ///< steps between two drops of `step`
   double gamma = 0.1;       ///< factor of a drop, in (0, 1)
-  double decay = 0.2;       ///< `wsd`: rate falls from p = 1 - decay on, see Schedule; in (0, 1]
+  double decay = 0.2;       ///< `wsd`: fraction of steps after warm-up in which lr falls; in (0, 1]
   double div = 25.0;        ///< `one_cycle` starts at lr / div, >= 1
 };
 

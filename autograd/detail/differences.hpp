@@ -12,7 +12,7 @@
 
 namespace xgrad::detail {
 
-/// An input of f (see Differences) and its speed along a line: *value = origin + speed * step.
+/// How an element of an input of f moves: *value = origin + speed * step. f: see Differences.
 template <class T>
 struct Move {
   T* value;
@@ -36,11 +36,11 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Computes central differences with
   /// the step lengths step, step / 2, ..., at most down to step / 8192. After each difference,
-  /// extrapolates from the last `levels` differences, then from the last levels + 1 and levels + 2:
-  /// with more levels, longer steps suffice, and rounding errors are smaller. Stops when an
+  /// extrapolates three times: from the last levels, levels + 1 and levels + 2 differences. With
+  /// more differences, the steps can be longer, so rounding errors are smaller. Stops when an
   /// estimate is within `goal` of `expected`, or differs by at most `goal` from the estimate with
-  /// one level less. Returns the estimate nearest to `expected`. Estimate::error is the error of
-  /// the derivative if values of f have errors of up to four ulp. Restores the moved values.
+  /// one difference less. Returns the estimate nearest to `expected`. Estimate::error is the error
+  /// of the derivative if values of f have errors of up to four ulp. Restores the moved values.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;

@@ -29,7 +29,7 @@ struct GradientRow {
   std::size_t failed = 0;      ///< number of probes out of tolerance
   double severity = 0;         ///< error / the error allowed, at the worst place
 
-  /// Whether everything was within its tolerance.
+  /// Whether all probes were within their tolerances.
   bool ok() const { return failed == 0; }
 };
 
@@ -86,12 +86,12 @@ struct GradcheckOptions {
 /// Compares two derivatives of <u, f> with respect to every leaf, for a random u. The first is
 /// computed by backward() in double. The second is numerical: the Richardson extrapolation of
 /// central differences of `reference`. `reference` is the same function as `problem`, in long
-/// double or double. In double, `reference` may be `problem` itself. The error of the numerical
-/// derivative is about 1e-15 with four levels in long double. With two levels in double and a step
-/// of 1e-3, it is about 1e-12 times the sum of |u f|. If the extrapolation neither agrees with
-/// backward() nor has converged, for example near a kink, the step shrinks. Rounding errors of f
-/// count more with a short step. If they exceed the allowed error, the allowed error grows to their
-/// size, but at most tenfold.
+/// double or double. In double, `reference` may be `problem` itself. The rounding error of the
+/// numerical derivative is about 1e-15 times the sum of |u f| with four levels in long double, and
+/// about 1e-12 times this sum with two levels in double and a step of 1e-3. If the extrapolation
+/// neither agrees with backward() nor has converged, for example near a kink, the step shrinks. A
+/// short step makes the rounding error larger. If the rounding error exceeds the allowed error, the
+/// allowed error grows to the rounding error, but at most tenfold.
 ///
 /// Also checks properties of backward(): a second call gives the same bits, gradients accumulate,
 /// backward of 0 is exactly 0, backward is linear, and not all gradients are zero. Restores the

@@ -87,7 +87,7 @@ struct AttentionProblem {
 /// Computes attention in blocks, so that memory is linear in the number of tokens. In forward, a
 /// thread holds the scores of some queries for all keys. In backward, it holds the scores of some
 /// queries for some keys, and the gradients of these scores. Returns the softmax normalisers for
-/// backward, (batch, heads, queries, 2): maximum and 1 / sum exp(s - maximum) of a row.
+/// backward, (batch, heads, queries, 2): maximum and 1 / sum exp(s - maximum) of a row of scores s.
 template <class T>
 Tensor<T> attention_forward(const AttentionProblem& problem, const AttentionInputs<T>& in,
                             const Tokens<T*>& y);

@@ -18,11 +18,11 @@ enum class Cpu { baseline, avx2, avx512, avx512_bf16, amx };
 ///     avx512_bf16  also AVX512_BF16
 ///     amx          also AMX_TILE and AMX_BF16, and Linux lets the process use them
 ///
-/// Intel processors skip avx512_bf16, because on them its instruction is slower than avx512 with
-/// float32. The environment variable XGRAD_CPU can name any class that the processor has, so
-/// that tests can run all classes; an empty value counts as unset. Throws ConfigError when
-/// XGRAD_CPU is not the name of a class, names a class that the processor lacks, or names amx
-/// although the system does not let the process use AMX.
+/// Intel processors skip avx512_bf16, because on them products of Bf16 in this class are slower
+/// than products of float in avx512. The environment variable XGRAD_CPU can name any class that the
+/// processor has, so that tests can run all classes; an empty value counts as unset. Throws
+/// ConfigError when XGRAD_CPU is not the name of a class, names a class that the processor lacks,
+/// or names amx although the system does not let the process use AMX.
 Cpu cpu();
 
 /// The class that the other kernels were compiled for. XGRAD_CPU does not change it.
@@ -31,11 +31,11 @@ Cpu compiled_cpu();
 /// The name of a class: baseline (neon on ARM64), avx2, avx512, avx512_bf16 or amx.
 const char* cpu_name(Cpu cpu);
 
-/// The name of the arithmetic that this process computes in. Processes with the same name compute
-/// the same bits, on any processor and with any compiler and C library. The name is fma-1 on
-/// processors with fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. If the
-/// process computes products of Bf16 (`bf16_products`) with AMX, the name is amx-1. The number at
-/// the end of a name grows when xgrad's own formulas change.
+/// The name of this process's arithmetic. Processes with the same name compute the same bits, on
+/// any processor, with any compiler and C library. One exception: in products of Bf16, class
+/// avx512_bf16 treats subnormal factors as 0. The name is amx-1 if the process computes products of
+/// Bf16 (`bf16_products`) with AMX. Otherwise it is fma-1 in classes with fused multiply-add (avx2
+/// and above, neon), no-fma-1 in the others. The number grows when xgrad's own formulas change.
 const char* arithmetic(bool bf16_products);
 
 namespace detail {

@@ -36,7 +36,7 @@ void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOpt
   if (rows.count == 0) return;
   const std::size_t tokens = shape.size() < 2 ? 1 : rows.count / shape[0];
   const std::size_t most =
-      std::max<std::size_t>(1, 4096 / std::max<std::size_t>(1, rows.width));  // rows, in L1
+      std::max<std::size_t>(1, 4096 / std::max<std::size_t>(1, rows.width));  // rows per piece
   parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
     Tensor<T> factors = empty<T>({most * rows.width});
     for (std::size_t row = begin; row < end;) {

@@ -2,8 +2,8 @@
 //
 // For float, exp, tanh and erf are short polynomials without branches or calls, so that the
 // compiler vectorises loops over them. The other functions of float compute in double and round the
-// result. Accuracy matters more for double, which uses portable_math.hpp. Functions of long double,
-// for gradcheck only, call the C library.
+// result. For double, accuracy matters more than speed, so its functions are those in
+// portable_math.hpp. Functions of long double, for gradcheck only, call the C library.
 #pragma once
 
 #include <bit>

@@ -16,7 +16,7 @@ namespace xgrad::detail {
 typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kRegisterBytes)));
 inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
 
-/// An N for philox(): with it, the words of all counters fit the vector registers.
+/// With this N, all words of philox()'s argument c[4][N] fit the vector registers.
 inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
 /// The 64-bit product of b and the lower half of a.

@@ -115,8 +115,8 @@ Rule ngram_rule(const Task& task, std::size_t longest, GramLimits limits) {
 
 static constexpr std::uint32_t kNone = GramCounts::kNone;
 
-// Calls visit(number) for each n-gram of an example. child(gram, token) returns the number of the
-// n-gram with one more token, or kNone.
+// Calls visit(id) for each n-gram of an example. child(gram, token) returns the id of the n-gram
+// with one more token, or kNone.
 template <class Child, class Visit>
 static void for_each_gram(const Example& example, std::size_t longest, const Child& child,
                           const Visit& visit) {

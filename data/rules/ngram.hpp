@@ -23,7 +23,7 @@ struct GramLimits {
   std::size_t different = std::size_t(1) << 22;
 };
 
-/// Numbers n-grams, and counts how often each occurs with a class or with the token after it.
+/// Gives ids to n-grams, and counts how often each occurs with a class or the token after it.
 class GramCounts {
  public:
   /// How often an n-gram was counted with a class or token.
@@ -31,14 +31,14 @@ class GramCounts {
     std::uint32_t with = 0;   ///< the class or token
     std::uint32_t count = 0;  ///< occurrences
   };
-  /// This number means "no n-gram"; no n-gram has it.
+  /// This id means "no n-gram"; no n-gram has it.
   static constexpr std::uint32_t kNone = Index<std::uint64_t>::kNone;
 
   /// The limits are for is_room() and is_room_for_another(); add() and count() do not check them.
   explicit GramCounts(GramLimits limits) : limits_(limits) {}
 
-  /// Returns the number of the n-gram that extends `gram` by one token; kNone if it is unknown. For
-  /// an n-gram of one token, `gram` is kNone.
+  /// Returns the id of the n-gram that extends the n-gram with the id `gram` by one token; kNone if
+  /// the longer n-gram is unknown. For an n-gram of one token, `gram` is kNone.
   std::uint32_t find(std::uint32_t gram, std::int32_t token) const {
     return grams_.find(key(gram, std::uint32_t(token)));
   }
@@ -85,7 +85,7 @@ class GramCounts {
 
   GramLimits limits_;
   std::size_t counted_ = 0;
-  // Trie: the key of an n-gram is its last token and the number of the n-gram without this token.
+  // Trie: the key of an n-gram is its last token and the id of the n-gram without this token.
   Index<std::uint64_t> grams_;
   Index<std::uint64_t> pairs_ = {};          // an n-gram, and a class or token counted with it
   std::vector<std::uint32_t> numbers_ = {};  // counts by pair
@@ -111,8 +111,8 @@ inline std::string name_with_rows(const std::string& name, std::size_t counted, 
 class NGram {
  public:
   /// Counts n-grams of 1 to `longest` tokens (contexts of up to longest - 1) in the training
-  /// examples, taken in random order, until a limit is reached. Requires: the targets are the
-  /// tokens that follow.
+  /// examples, taken in random order, until a limit is reached. Requires: the target of a token is
+  /// the next token.
   NGram(const Dataset& train, std::size_t classes, std::size_t longest, GramLimits limits = {});
 
   /// The number of training examples whose n-grams were all counted.
@@ -135,7 +135,7 @@ class NGram {
   }
 
  private:
-  static constexpr std::uint32_t kEmpty = 0;  // number of the empty context
+  static constexpr std::uint32_t kEmpty = 0;  // id of the empty context
 
   void interpolate(std::uint32_t context, std::vector<double>& p) const;
 

@@ -1,4 +1,4 @@
-// PackedExamples: any number of examples, stored compactly in scratch files.
+// PackedExamples: any number of examples, stored compactly in memory or in temporary files.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace xgrad {
 ///
 ///     5 counts | ids | targets | features | values | edges, two numbers each
 ///
-/// Two scratch files (temporary.hpp) hold the records and the offset at which each record ends.
+/// Two Scratch objects (temporary.hpp) hold the records and the offset at which each record ends.
 class PackedExamples {
  public:
   PackedExamples() = default;
-  /// The examples of another process; `shared` is the result of its share(). Throws IoError.
+  /// Examples that another process holds; `shared` is what its share() returned. Throws IoError.
   explicit PackedExamples(const std::string& shared)
       : records_(shared.substr(0, shared.find(','))), ends_(shared.substr(shared.find(',') + 1)) {}
 

@@ -159,6 +159,8 @@ TaskShape RowCoder::shape() const {
   if (next()) {
     shape.next = options_.tokens == TokenKind::characters ? NextToken::character : NextToken::word;
   }
+  shape.input_mean = learned_->mean;
+  shape.input_deviation = learned_->deviation;
   shape.value_mean = learned_->target_mean;
   shape.value_deviation = learned_->target_deviation;
   shape.classes =

@@ -155,7 +155,7 @@ VocabularyAndScales vocabulary_and_scales_from_json(const std::string& text);
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
  public:
-  /// `task` starts messages about lines of text.
+  /// `task` is the name of the task. The errors of adopt() and parse() start with it.
   RowCoder(std::string task, RowOptions options);
 
   /// The options.

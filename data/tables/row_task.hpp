@@ -15,7 +15,7 @@ struct RowSource {
   std::string task;  ///< name of the task
   /// Returns the rows of a split: the training split, or another split that has its own rows.
   std::function<Rows(Split split)> read;
-  /// The files and folders that `read` reads. Processes that train together share what was read.
+  /// The files and folders that `read` reads. Ranks on one machine read them once, see read_once().
   std::vector<std::string> files = {};
   /// Whether a split has its own rows. A split without own rows gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
@@ -30,7 +30,7 @@ struct RowSource {
 /// Returns the split of a key, by a hash. Test and validation each get a tenth of all keys.
 Split split_of_key(const std::string& key);
 
-/// The option `unknown`: RowOptions::unknown, 0.01 by default; 0 replaces nothing.
+/// The option `unknown` sets RowOptions::unknown, by default 0.01. 0: training replaces no token.
 OptionSpec unknown_option();
 
 /// Makes a task from rows. Its methods throw DataError.

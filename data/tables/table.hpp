@@ -91,9 +91,9 @@ void check_text(const std::string& place, std::string_view text);
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit);
 
-/// Reads JSON Lines once, in blocks: of the object on each line, the members that `columns` names.
-/// A member is text, a number, a boolean (read as text), a list of texts, a list of numbers or a
-/// list of equally long lists of numbers.
+/// Reads JSON Lines once, in blocks. Each line holds an object. The fields of a row are the members
+/// of this object that `columns` lists. A member is text, a number, a boolean (read as text), a
+/// list of texts, a list of numbers or a list of equally long lists of numbers.
 void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
                 const VisitBlock& visit);
 

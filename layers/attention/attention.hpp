@@ -72,8 +72,8 @@ class MultiHeadAttention {
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
-  /// broadcast to (B, H, N, M), where M is the number of keys, here N. `query_mask` (B, N), 1 = not
-  /// padding, hides nothing; context.activations gets it, or masks.key_mask if query_mask is null.
+  /// broadcast to (B, H, N, M) for M keys; here M = N. `query_mask` (B, N), 1 = not padding, only
+  /// tells context.activations which queries are padding. If it is null, masks.key_mask tells this.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;

@@ -68,7 +68,7 @@ template <class T>
 struct Memory {
   Variable<T> tokens = {};          ///< (B, M, D)
   AttentionMasks masks = {};        ///< tokens that may be attended to
-  SharedMask query_mask = nullptr;  ///< (B, N), for observers: 0 = padding in the decoder's tokens
+  SharedMask query_mask = nullptr;  ///< (B, N), 0 = padded decoder token; for Context::activations
 };
 
 /// The state that an Encoder keeps between two steps of decoding.

@@ -46,8 +46,7 @@ class Folder {
   detail::Descriptor open(const std::string& name, int flags) const;
   /// Opens a regular file for reading. Throws IoError.
   InputFile input(const std::string& name) const;
-  /// Reads a whole regular file. Throws IoError, and reads nothing if the file has more than `most`
-  /// bytes.
+  /// Reads a whole regular file. Throws IoError, also if the file has more than `most` bytes.
   std::string read(const std::string& name, std::uint64_t most) const;
   /// Appends a line and a newline, creating the file if needed. Does not sync. Throws IoError.
   void append(const std::string& name, const std::string& line) const;

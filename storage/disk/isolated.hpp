@@ -33,7 +33,7 @@ struct Isolated {
 ///
 /// On failure, the text is the message of the exception of `work`, or says that the work needs more
 /// than limits.memory. If the work crashed or made a forbidden call, the text blames the file: "is
-/// damaged or malicious". If it took too long or was killed, the text is "could not be read".
+/// damaged or malicious". If it took too long or was killed, the text says "could not be read".
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.

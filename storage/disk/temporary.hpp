@@ -1,4 +1,4 @@
-// A directory (TemporaryFolder) and bytes on the disk (Scratch) that vanish with their owner.
+// TemporaryFolder: a directory that its destructor removes. Scratch: bytes in memory or in a file.
 #pragma once
 
 #include <sys/types.h>

@@ -215,6 +215,17 @@ class Ensemble(CommandTest):
             said = self.xgrad("predict", "a", other, exit_code=2).stderr
             self.assertIn(f"xgrad: {other}/checkpoints/step-0000000012.h5: differs from a/checkpoints/step-0000000012.h5 in its {what}; an ensemble", said)
 
+    def test_inputs_that_are_scaled_by_other_numbers(self):
+        """The columns of `other` are twice those of `a`: the mean and the deviation that scale them are, too."""
+        self.write("config.toml", FILES.format(""))
+        for run, by in (("a", 1), ("same", 1), ("other", 2)):
+            for name in ("rows.csv", "test.csv"):
+                self.write(name, "x,y,label\n" + "".join(f"{by * (i % 7)},{by * (i % 3)},{i % 2}\n" for i in range(60)))
+            self.train("config.toml", run)
+        self.xgrad("predict", "a", "same", stdin="1,2\n")
+        for command in ("predict", "eval"):
+            self.assertIn("in its mean and deviation of the inputs; an ensemble", self.xgrad(command, "a", "other", exit_code=2).stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

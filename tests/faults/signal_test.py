@@ -1,5 +1,5 @@
-"""I4: SIGTERM and SIGINT at random times, before the first step, inside evaluations, two inside one save, and while the page of a
-finished run is written. A checkpoint of the last completed step verifies, the exit code says which signal it was, and the run goes
+"""I4: SIGTERM and SIGINT at random times, before the first step, inside evaluations, two inside one save, and after
+the row of the test. A checkpoint of the last completed step verifies, the exit code says which signal it was, and the run goes
 on to the bits of one that nobody stopped."""
 
 import collections

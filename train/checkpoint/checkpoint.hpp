@@ -203,9 +203,9 @@ struct FoundRun {
 /// matter, because the run may have moved. Returns "" for any other path.
 std::string own_data(const std::string& directory, const std::string& path);
 
-/// Corrects the paths in `config` after its run was moved to `directory`. If a file of the task no
-/// longer exists but own_data() finds it, sets the key to the file in `directory`. Leaves keys that
-/// an override sets.
+/// Corrects the paths in `config` after its run was moved to `directory`. If the file of a key of
+/// [task] no longer exists but own_data() finds it, sets this key to the file in `directory`.
+/// Leaves keys that an override sets.
 void follow_own_data(Config& config, const std::string& directory,
                      const std::vector<std::string>& overrides = {});
 

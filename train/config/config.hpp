@@ -24,15 +24,15 @@ struct ModelConfig {
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
   double stochastic_depth = 0;          ///< skip rate p of the last layer; layer l of L: p * l / L
-  std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
-  std::string normalization = "layer";  ///< kind of norm, a Normalization by name
+  std::string norm = "pre";             ///< where a layer normalises: the name of a NormOrder
+  std::string normalization = "layer";  ///< kind of norm: the name of a Normalization
   bool final_norm = true;               ///< adds a norm after the last block
   double norm_eps = 1e-5;               ///< epsilon of every norm
-  std::string activation = "gelu";      ///< of the MLP, an Activation by name
-  std::string positions = "learned";    ///< position encoding, a PositionKind by name
+  std::string activation = "gelu";      ///< of the MLP: the name of an Activation
+  std::string positions = "learned";    ///< position encoding: the name of a PositionKind
   std::size_t max_distance = 32;        ///< for relative_bias: distances beyond this share one bias
   bool cross_positions = false;         ///< rotary positions in cross-attention too
-  std::string pool = "cls";             ///< for sequence outputs, a Pool by name
+  std::string pool = "cls";             ///< for sequence outputs: the name of a Pool
   bool stablemax = false;               ///< probabilities by StableMax instead of softmax
   std::string input = "embedding";      ///< how token ids become vectors
   bool embedding_norm = false;          ///< adds a norm before the first block
@@ -44,19 +44,19 @@ struct ModelConfig {
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width
   std::string mask = "none";  ///< which tokens a token attends to
   bool exclude_self = false;  ///< a token does not attend to itself
-  std::string score = "dot";  ///< how a query and a key are compared, a Score by name
+  std::string score = "dot";  ///< how a query and a key are compared: the name of a Score
   double scale = 0;           ///< factor of the scores; 0: the default of Score
   double temperature = 1;     ///< divides the scores
   bool log_scale = false;     ///< multiplies the scores by log(number of attended tokens)
-  std::string attention_activation = "softmax";  ///< an AttentionActivation by name
+  std::string attention_activation = "softmax";  ///< the name of an AttentionActivation
   bool attention_mean = false;                   ///< divides weights by number of attended tokens
-  std::string init = "default";                  ///< an InitScheme by name
+  std::string init = "default";                  ///< the name of an InitScheme
   double init_std = 0.02;                        ///< for init "trunc_normal"
   bool init_scaled_residuals = false;            ///< smaller initial weights at ends of sublayers
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
   double init_noise = 0;    ///< standard deviation of the noise added to the weights of init_from
-  Options own = {};         ///< own keys of a model kind that the program added (PartEntry)
+  Options own = {};         ///< keys of a model kind that is not built in (PartEntry)
 };
 
 /// [optim]; by default, biases, norms, embeddings and positions have no weight decay.
@@ -65,7 +65,7 @@ struct OptimConfig : OptimizerOptions {
 
   std::string name = "adamw";  ///< one of optimizer_names()
   double lr = 1e-3;            ///< peak learning rate
-  Options own = {};            ///< keys of an optimizer that the program added
+  Options own = {};            ///< keys of an optimizer that is not built in (PartEntry)
 };
 
 /// [schedule]
@@ -73,7 +73,7 @@ struct ScheduleConfig : ScheduleOptions {
   std::string name = "cosine";  ///< one of schedule_names()
   std::uint64_t warmup = 0;     ///< steps of warm-up
   std::uint64_t patience = 10;  ///< for plateau: evaluations without improvement before a drop
-  Options own = {};             ///< keys of a schedule that the program added
+  Options own = {};             ///< keys of a schedule that is not built in (PartEntry)
 };
 
 /// [train]
@@ -138,8 +138,8 @@ struct ExpectConfig {
   /// bits_below_rule; see first_reached().
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
-  /// The state_hash() after the last step. The config loses this claim if an override sets any
-  /// other key that can change the result.
+  /// The state_hash() after the last step. If an override sets a key that is not an execution key
+  /// (to_toml()), the config loses this claim. A claim that is itself an override stays.
   std::optional<std::string> sha256;
 };
 
@@ -156,7 +156,7 @@ struct Config {
   bool log_csv = false;          ///< [log] csv
   bool log_digests = false;      ///< [log] digests
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
-  Options hook_options;          ///< [log]: keys of hooks that the program added
+  Options hook_options;          ///< [log]: keys of the hooks (PartEntry)
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
   double mpi_timeout = 60;  ///< [mpi] timeout: seconds to wait for a process before the run ends
   ExpectConfig expect;      ///< claims about the result

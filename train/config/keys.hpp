@@ -70,7 +70,7 @@ const std::vector<Preset>& model_presets();
 
 /// Adds a part to the table of keys. The section's choosing_key() then accepts the part's name. The
 /// part's own keys become rows, with values in own(config). Throws ConfigError when the name or a
-/// key is taken or has a wrong form, or when part.keys names a key that no other part has.
+/// key is taken or has a wrong form, or when part.keys has a key that belongs to no other part.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which are separated by commas, with or without spaces.
@@ -79,8 +79,8 @@ std::vector<std::string> hooks_in(const std::string& list);
 /// Says which name in log.hooks is not a hook of the program; empty if all are.
 std::string problem_of_hooks(const std::string& list);
 
-/// check_rules() calls it for each rule that a config breaks. `keys` are the keys of the rule.
-/// `text` says what is wrong with the first of these keys.
+/// A function that check_rules() calls for each rule that a config breaks. `keys` are the keys of
+/// the rule. `text` says what is wrong with the first of these keys.
 using Report = std::function<void(const std::vector<std::string>& keys, const std::string& text)>;
 void check_rules(const Config& config, const Report& report);
 

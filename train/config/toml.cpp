@@ -24,6 +24,7 @@ constexpr unsigned kMaxDepth = 32;
 // Characters beyond ASCII outside of strings and comments: the parser accepts them, but TOML
 // forbids them. Multi-line strings: without them, each line can be scanned on its own.
 static std::optional<Problem> problem_before_parsing(std::string_view text) {
+  if (text.starts_with("\x89HDF")) return Problem{{1, 1}, "", "an HDF5 file; a config is TOML"};
   unsigned line = 1, column = 0, depth = 0;
   char quote = 0;  // the character that ends the string or comment at c; 0: neither
   bool after_backslash = false;
@@ -180,8 +181,9 @@ void parse_override(const std::string& text, unsigned number, Document& document
 
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
   const auto refuse = [&](const char* why) {
-    fail<ConfigError>("'", escaped(clipped(text, 200)), "': ", why,
-                      "; write, for example, optim.lr=[1e-3, 3e-4]");
+    fail<ConfigError>(
+        "'", escaped(clipped(text, 200)), "': ", why,
+        "; write, for example, optim.lr=[1e-3, 3e-4] or optim.name=[\"adam\", \"sgd\"]");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

@@ -84,8 +84,8 @@ class GradientFlow {
   double gradient_of(const Variable<T>& x) const;
 
   /// For a parameter whose gradient is missing or 0 after backward, says at which op the gradient
-  /// ends, or that no op reads the parameter. The op is the first in this list that exists ("last"
-  /// in the order of forward):
+  /// ends, or that no op reads the parameter. If several of the following ops exist, names the one
+  /// that is listed first. "Last" refers to the order of forward:
   ///
   /// - the last op that received a gradient other than 0, but passed none or only zeros on to the
   ///   parameter or to a value computed from the parameter;

@@ -25,8 +25,8 @@ struct Explanation {
 ///
 /// Shows the checkpoint of the run that `take` chooses and each `every`-th checkpoint before it.
 /// With `every` = 0, shows as many checkpoints as fit in 8 MB, evenly spread, but at least one.
-/// Throws ConfigError if the weights need more than 40 MB, or if the model has settings that
-/// known_to_onnx() lacks; the message lists these settings. Throws IoError and CheckpointError.
+/// Throws ConfigError if the weights need more than 40 MB, or if the model has unsupported settings
+/// (see known_to_onnx()); the message lists these settings. Throws IoError and CheckpointError.
 Explanation explain_html(const std::string& run, std::size_t every = 0, Take take = Take::model);
 
 /// Parts of the page, from the files of this folder.

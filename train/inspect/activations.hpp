@@ -73,11 +73,11 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
                                    const std::map<std::string, Tensor<double>>& values);
 
 /// The result of activation patching (Meng et al. 2022). A model gives different answers to two
-/// inputs. Patching measures how much of this difference each activation restores.
+/// inputs, `from` and `to`. Patching measures how much of the difference each activation restores.
 struct Patching {
   std::size_t output = 0;          ///< position of the output that is compared
-  std::string from;                ///< the model's answer to the example `from`
-  std::string to;                  ///< the model's answer to the example `to`
+  std::string from;                ///< the model's answer to the input `from`
+  std::string to;                  ///< the model's answer to the input `to`
   std::string measure;             ///< the number d that is compared: "logit of 5 - logit of 3"
   double from_value = 0;           ///< d for the input `from`
   double to_value = 0;             ///< d for the input `to`
@@ -93,10 +93,10 @@ struct Patching {
 /// Leaves out an activation that equals the activation before it, such as a residual stream with
 /// two names.
 ///
-/// For classes d is the logit of the answer to `to` minus the logit of the answer to `from`, at the
-/// last output with different answers. For numbers, d is the output that differs most. Requires:
-/// both examples passed check_example(). Throws DataError if the examples differ in length or have
-/// equal answers, and ConfigError if no activation matches or the task generates sequences.
+/// For classes, d is the logit of the answer to `to` minus the logit of the answer to `from`, at
+/// the last output with different answers. For numbers, d is the output that differs most.
+/// Requires: both examples passed check_example(). Throws DataError if their lengths differ or the
+/// answers are equal, and ConfigError if no activation matches or the task generates sequences.
 template <class T>
 Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                            const TaskShape& shape, const Example& from, const Example& to,

@@ -81,7 +81,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
 /// Returns "; the decoder reads the targets (teacher forcing)" if `forced`, else "".
 const char* outputs_read(bool forced);
 
-/// A table of all heads to print. The texts of to_text() and heat_map() end with a line feed.
+/// A table of all heads, as text. The texts of to_text() and heat_map() end with a line feed.
 std::string to_text(const AttentionStudy& study);
 std::string to_text(const SilencedHeads& silenced);  ///< a table of all metrics
 /// The map of one head for one sample as characters, denser for larger weights: one row per query,

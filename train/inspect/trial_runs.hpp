@@ -57,8 +57,8 @@ struct ProfileRow {
 struct Profile {
   std::size_t steps = 0;  ///< number of steps measured
   double seconds = 0;     ///< time of all steps
-  /// Fraction of a step's time spent in ops, loader and update, not in "other" or "between ops".
-  /// Median over steps, because a pause of the machine counts as unexplained time of its step.
+  /// Fraction of a step's time in all rows except "other" and "between ops: ...". Median over
+  /// steps, because a pause of the machine counts as unexplained time of its step.
   double explained = 0;
   std::vector<ProfileRow> rows = {};  ///< rows, longest first
   double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine

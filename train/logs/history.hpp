@@ -27,7 +27,7 @@ struct RunHistory {
   std::string failure;            ///< error message of a failed run
   std::uint64_t last_step = 0;    ///< largest step in `rows`
   std::uint64_t scored_step = 0;  ///< step of the test, else of the last validation; 0: none yet
-  double seconds = 0, rate = 0;   ///< from the last row of timing.jsonl; 0 if there is none
+  double seconds = 0, rate = 0;   ///< seconds and tokens_per_second of last_timing(), or 0
 
   /// The last row of a split, or nullptr. For validation, the last row up to the step of the test.
   const MetricsRow* last(const std::string& split) const;

@@ -36,7 +36,7 @@ std::string to_json(const MetricsRow& row);
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names);
 
-/// Parses a row, without NaN and infinity (null). Returns nothing if the line is not a row.
+/// Parses a row. Leaves out numbers that are null. Returns nothing if the line is not a row.
 std::optional<MetricsRow> read_row(const std::string& line);
 /// Reads all rows of a file; none if there is no file. Throws IoError, as Lines does.
 std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name);

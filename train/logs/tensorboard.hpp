@@ -1,5 +1,5 @@
 // TensorBoard: writes a run's curves, weights and settings to an event file, which TensorBoard can
-// read during the run. The file is a sequence of records. One call writes one complete record:
+// read during the run. The file is a sequence of records. Each write(2) adds one whole record:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
@@ -28,7 +28,7 @@ class Event;
 std::uint32_t masked_crc32c(const std::string& bytes);
 
 /// Bucket i counts limits[i-1] <= x < limits[i]. The limits are 0 and +-1e-12 * 1.1^k, as in
-/// TensorFlow and PyTorch, without buckets before the first and after the last number.
+/// TensorFlow and PyTorch. Empty buckets at both ends are left out, except one at the lower end.
 struct Histogram {
   double min = 0, max = 0, sum = 0, sum_squares = 0;
   std::vector<double> limits, counts;

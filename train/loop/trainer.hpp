@@ -106,10 +106,9 @@ template <class T>
 class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a
-  /// checkpoint. `task` is the config's task if it is already made. Without `task`, reads the data
-  /// of all splits. All data are read here, before the first step starts threads, because reading
-  /// an untrusted HDF5 file may fork, which is safe only without other threads. Throws ConfigError,
-  /// DataError, IoError, CheckpointError.
+  /// checkpoint. `task` is the config's task if it is already made. Reads all data that the task
+  /// has not read yet, because reading an untrusted HDF5 file may fork. That is safe only before
+  /// the first step starts threads. Throws ConfigError, DataError, IoError, CheckpointError.
   ///
   /// With several `ranks`, each rank has a trainer with the same arguments, and all ranks call the
   /// same functions in the same order. Const functions may be called by one rank alone, except
@@ -134,9 +133,9 @@ class Trainer {
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
   /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
   /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
-  /// run repeats the step to find the first op with such an output or gradient. The message names
-  /// this op. Also throws NumericError if a validation loss is not finite and on_spike is not
-  /// "rollback", and if no gradient reaches some parameter ([train] dead_gradients_every).
+  /// run repeats the step, and the message names the first op with such an output or gradient. Also
+  /// throws NumericError if a validation loss is not finite and the run cannot roll back to an
+  /// earlier step, and if no gradient reaches some parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step. The learning rate is `lr` if given, else the schedule's. Throws as run().

@@ -115,7 +115,7 @@ class RSquared {
 
  private:
   struct Sums {
-    double n = 0, y = 0, yy = 0;  // of the targets minus `shift_`
+    double n = 0, y = 0, yy = 0;  // number, sum and sum of squares of the targets - shift_
   };
   RatioMean ratio() const;
 

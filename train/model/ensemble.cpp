@@ -127,6 +127,7 @@ std::string difference(const TaskShape& a, const TaskShape& b) {
   if (!same(&S::input, &S::max_length, &S::height, &S::width, &S::channels)) return "inputs";
   if (!same(&S::features, &S::graph)) return "inputs";
   if (!same(&S::output, &S::max_outputs, &S::next)) return "outputs";
+  if (!same(&S::input_mean, &S::input_deviation)) return "mean and deviation of the inputs";
   return same(&S::value_mean, &S::value_deviation) ? "" : "mean and deviation of the targets";
 }
 

@@ -30,9 +30,9 @@ struct Objective {
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
 /// The objective of make_objective() with [train] class_weights. Balanced weights are n / (K n_c)
-/// for class c of K, where n_c of the n training targets are of class c, as in scikit-learn's
+/// for class c of K, where n_c of the n targets of `train` are of class c, as in scikit-learn's
 /// compute_class_weight("balanced"). Also throws ConfigError if the weights do not fit the targets,
-/// or if a class without targets needs a balanced weight. `train` may be null for other weights.
+/// or if an n_c of balanced weights is 0. If the weights are not balanced, `train` may be null.
 Objective training_objective(const TrainConfig& config, const TaskShape& shape,
                              const Dataset* train);
 

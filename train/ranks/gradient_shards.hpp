@@ -86,8 +86,8 @@ class GradientShards {
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
   /// Completes the tensors of `states`, because each rank has only its slice of them. `states` are
-  /// tensors of an optimizer, such as exp_avg, one for each parameter that requires a gradient.
-  /// Returns an empty list on ranks where `wanted` is false.
+  /// tensors of an optimizer: for each slot, such as exp_avg, one tensor for each parameter that
+  /// requires a gradient. Returns an empty list on ranks where `wanted` is false.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> states, bool wanted) const;
   /// Completes the values of the parameters: each rank sends its slice to the others.
   void gather_values() const;

@@ -33,20 +33,20 @@ class Ranks {
   /// Number of processes.
   virtual std::size_t size() const { return 1; }
 
-  /// Begins to send the elements to_rank[r] of the first buffer to each rank r, and to receive the
-  /// elements from_rank[r] of the second buffer from each rank r. An element has `width` bytes. For
-  /// this rank, both ranges are empty. Until Transfer::wait() returns, both buffers must live, and
-  /// the first buffer must not change.
+  /// Begins to send the range to_rank[r] of the first buffer to each rank r, and to receive the
+  /// range from_rank[r] of the second buffer from each rank r. Ranges count elements of `width`
+  /// bytes. For this rank, both ranges are empty. Until Transfer::wait() returns, both buffers must
+  /// live, and the first buffer must not change.
   virtual std::unique_ptr<Transfer> begin_exchange(const void*,
                                                    const std::vector<Range>& /*to_rank*/, void*,
                                                    const std::vector<Range>& /*from_rank*/,
                                                    std::size_t /*width*/) {
     return std::make_unique<Transfer>();
   }
-  /// Advances the running transfers. Call it from time to time while other work runs, on any rank.
+  /// Advances the running transfers. Any rank may call it at any time, while other work runs.
   virtual void progress() {}
-  /// Sends the elements of_rank[rank()] of `all` to every other rank r, and receives the elements
-  /// of_rank[r] from it. An element has `width` bytes.
+  /// of_rank[r] is the part of `all` that rank r has before the call. Afterwards every rank has all
+  /// parts. Ranges count elements of `width` bytes.
   virtual void gather(void* /*all*/, const std::vector<Range>& /*of_rank*/, std::size_t /*width*/) {
   }
 

@@ -28,7 +28,7 @@ struct RunGroup;
 /// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// The names of all numbers in the rows RunGroup::last of `splits`, without standard errors.
+/// The names of all metrics in the last rows of `splits` (RunGroup::last), but no standard errors.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
@@ -143,15 +143,15 @@ std::string legend(const std::vector<ChartLine>& lines);
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 
-/// The maps of all heads for one example, with its tokens at the axes. `box` is HTML that shows the
-/// example. Empty if there are no maps.
+/// The attention maps of all heads for one example, with its tokens at the axes. `box` is HTML that
+/// shows the example. Empty if there are no maps.
 std::string maps_section(const std::vector<AttentionMap>& maps, const Example& example,
                          const TaskShape& shape, const std::string& box);
 
 /// The attention metrics of each head, and loss and main metric of the model without this head.
 std::string heads_section(const AttentionStudy& study);
 
-/// The names of metrics_of(), except metrics computed from another one, as perplexity = exp(loss).
+/// The names of metrics_of(), except metrics computed from another, such as perplexity = exp(loss).
 /// The formula must hold in all rows of the runs; with `last`, only in their last rows.
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
@@ -171,7 +171,7 @@ std::string numbers_section(const RunGroup& group);
 /// a key of one optimizer, if all groups that have the key give it the same value.
 std::vector<std::vector<std::string>> chosen_settings(std::span<const RunGroup> groups);
 
-/// Charts of the main validation metrics over each key of chosen_settings(); for at least 3 groups.
+/// Charts of main validation metrics over each key of chosen_settings(). Empty for 1 or 2 groups.
 std::string settings_section(std::span<const RunGroup> groups);
 
 }  // namespace html

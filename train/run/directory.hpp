@@ -43,9 +43,9 @@ class RunDirectory {
   bool config_was_replaced() const;
 
   /// Cuts a log back for a run that resumes from `step`: keeps the rows up to this step, byte for
-  /// byte, and removes the rows of later steps. Unless the step is `validated`, also removes the
-  /// row of its validation. Moves the bad lines before the cut (RowsUntil) to FILE.bad. Returns a
-  /// message that lists the bad lines; empty if there are none. Throws IoError.
+  /// byte, and removes the rows of later steps. If `validated` is false, also removes the row of
+  /// the validation at `step`, because the run will repeat it. Moves the bad lines before the cut
+  /// (RowsUntil) to FILE.bad. Returns a message that lists them; empty if none. Throws IoError.
   std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:

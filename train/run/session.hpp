@@ -57,8 +57,8 @@ struct Result {
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in `rows` at which all claims about metrics hold, or
-/// nothing. Ignores accuracy_below and bits_below_rule. Best possible results are of the validation
-/// split; only at_token_ceiling uses the test split. above_baseline uses `baseline`.
+/// nothing. Ignores accuracy_below and bits_below_rule. Uses the best possible result on the
+/// validation split; for at_token_ceiling, on the test split. above_baseline uses `baseline`.
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
                                            const std::vector<MetricsRow>& rows, const Task& task,
                                            std::optional<double> baseline = {});

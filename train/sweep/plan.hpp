@@ -28,7 +28,7 @@ struct SweptRun {
 /// A combination of values, without the seed. Each round (rungs()) trains it once per seed.
 struct Trial {
   Setting setting;                                         ///< all keys but the seed
-  Config config = {};                                      ///< config with `setting`, not shortened
+  Config config = {};                                      ///< config with `setting` and all steps
   std::vector<RunHistory> runs = {};                       ///< runs of this round that have begun
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss over seeds
 };
@@ -52,7 +52,7 @@ std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double 
 /// The overrides of a run: the overrides of all runs, then the run's setting.
 std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting);
 
-/// `part` of a number of steps, at least 1.
+/// The fraction `part` of a number of steps, rounded; at least 1.
 std::uint64_t part_of(std::uint64_t steps, double part);
 
 /// The lengths of the rounds of successive halving (Jamieson & Talwalkar 2016), as fractions of a
@@ -60,8 +60,8 @@ std::uint64_t part_of(std::uint64_t steps, double part);
 /// four settings give {1/4, 1/2, 1}.
 std::vector<double> rungs(std::size_t settings);
 
-/// Throws IoError unless a lock of a file in this folder keeps other processes, also on other
-/// machines, from locking it. Some network file systems lock only within a machine, or never.
+/// Throws IoError if two processes, on one machine or on two, could lock the same file in this
+/// folder at once. Some network file systems lock only within a machine, or never.
 void check_claims_work(const std::string& folder);
 
 /// The mount option that limits locks on the device MAJOR:MINOR to one machine, such as "nolock";

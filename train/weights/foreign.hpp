@@ -22,8 +22,9 @@ std::vector<std::string> foreign_formats();
 /// /encoder.layers.0.norm1/weight and /encoder/layers/0/norm1/weight are both
 /// encoder.layers.0.norm1.weight.
 ///
-/// Throws IoError if no process can be started; CheckpointError, with the path, if the file is
-/// malformed or a tensor is not float32 or float64 or contains NaN or infinity.
+/// Throws IoError if no process can be started or the file changes meanwhile. Throws
+/// CheckpointError with the path if the file is malformed, or if a tensor holds NaN or infinity or
+/// is neither float32 nor float64.
 std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
                                       std::size_t expected);
 

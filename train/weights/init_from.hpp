@@ -24,8 +24,8 @@ struct PartialFit {
 /// Returns a line for each of the four lists: its length and names.
 std::vector<std::string> lines_of(const PartialFit& fit);
 
-/// Overwrites the parameters for which `weights` has a tensor of the same shape, converting float
-/// and double to T. Leaves the other parameters unchanged.
+/// Overwrites each parameter with the tensor in `weights` that has the same name and shape,
+/// converted to T. Leaves parameters without such a tensor unchanged.
 ///
 /// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
 /// Then embedding.token.weight takes the rows of the tokens that both models have. A head does not

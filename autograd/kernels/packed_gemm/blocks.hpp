@@ -101,8 +101,8 @@ template <class Isa, class T, int R, int V>
   write_tile<Isa, T, R, V>(job, sum);
 }
 
-// The depth of a block: the number of terms of the sums or, on AMX, of pairs of terms. A block of B
-// takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the tiles of A and C.
+// A block covers at most 384 terms of each sum (on AMX: 384 pairs of terms). A block of B takes at
+// most 576 KiB, so that it fits an L2 cache of 1 MiB beside the tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
@@ -210,8 +210,8 @@ class BlockedProduct {
     return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
   }
 
-  /// Cuts a block's columns into panels of equal width, at most the width of a tile, and calls
-  /// body(first vector, number of vectors) for each.
+  /// Cuts a block's columns into panels of equal width, at most the width of a tile; the last may
+  /// be narrower. Calls body(first vector, number of vectors) for each panel.
   template <class Body>
   static void for_panels(const BlockOfB& block, const Body& body) {
     const std::size_t vectors = divide_up(block.n, L);

@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-// Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
+// How many rows of A are packed at a time: a multiple of TileSizes::rows() in every class.
 constexpr std::size_t kPackRows = 96;
 
 /// Shuffles of two vectors, each in two instructions. A group is 128 bits.
@@ -28,7 +28,7 @@ struct Shuffle {
     });
   }
 
-  /// a becomes the even groups of a, then those of b; b becomes the odd groups of a, then of b.
+  /// a becomes the even groups of a, then of b; b becomes the odd groups of a, then of b.
   [[gnu::always_inline]] static void sort_groups(Vec& a, Vec& b) {
     replace(a, b, [](int lane, bool odd) {
       const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);

@@ -5,7 +5,7 @@
 // rows of A.
 //
 // An element of C is a sum of k products, cut into blocks in a way that depends on k alone. A chain
-// of multiply-adds, fused if the class has them, sums each block. These sums are added to C in
+// of multiply-adds (fused ones if the class has them) sums each block. These sums are added to C in
 // order. So, unlike in a BLAS, the bits of C do not depend on how rows and columns are cut.
 #pragma once
 

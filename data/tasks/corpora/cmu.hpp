@@ -8,9 +8,9 @@
 
 namespace xgrad {
 
-/// Returns the stem of a word: removes endings of inflection and common derivation, makes a doubled
-/// consonant single, and removes a final e or y. The stem of abandon, abandons, abandoned,
-/// abandoning and abandonment is "abandon".
+/// Returns the stem of a word. Removes endings of inflection and common derivation, then final e, i
+/// and y, then one of two equal last letters, but never one of the first three letters. The stem of
+/// abandon, abandons, abandoned, abandoning and abandonment is "abandon".
 ///
 /// Used to keep all forms of a word in one split. Two different words may get the same stem; this
 /// is better than two stems for two forms of one word. Requires: lower-case letters.

@@ -81,8 +81,8 @@ extern const std::vector<TaskEntry> kGraphTasks = {
                     .options = length_options(12),
                     .needs = "The edges as an attention mask, one layer or better two, no "
                              "positions, and pooling that can pick out a single node.",
-                    .theory = "needs depth: one layer with the edges as a mask counts neighbours, "
-                              "and pooling finds the atom",
+                    .theory = "solvable: one layer with the edges as a mask counts the Os next to "
+                              "each N, and pooling finds an N with two",
                     .source = "made for xgrad, after the toxicity of molecules"},
                    [](const Options& options, Synthetic& task) {
                      task.shape.output = OutputKind::sequence;

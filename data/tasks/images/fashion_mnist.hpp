@@ -31,8 +31,8 @@ struct Move {
 /// function of (seed, epoch, index) alone.
 Move random_move(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, int shift);
 
-/// Moves an image (height, width). Writes table[pixel] for each pixel to `result`, and table[0]
-/// where the moved image leaves a gap.
+/// Moves an image (height, width) and writes it to `result`, as the floats table[pixel]. Where the
+/// moved image leaves a gap, writes table[0]. `table` has a float for each value of a byte.
 void move_image(const std::uint8_t* image, int height, int width, const Move& move,
                 const float* table, float* result);
 

@@ -47,7 +47,7 @@ const std::vector<Bad> kBad = {
     {"\x7f"
      "ELF\x02\x01\x01",
      "1:1: "},
-    {"\x89HDF\r\n\x1a\n", "1:1: a character beyond ASCII outside of a string or comment"},
+    {"\x89HDF\r\n\x1a\n", "1:1: an HDF5 file; a config is TOML"},
     {"[task]\nname = '\xff\xfe'\n", "2:8: Encountered invalid utf-8 sequence"},
     {kStart + "# é 日\n\"é\".é = 1\n",
      "4:5: a character beyond ASCII outside of a string or comment"},
