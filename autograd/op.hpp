@@ -98,8 +98,9 @@ class Grads {
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of an input's gradient, row-major. It is uninitialised until a gradient has
-  /// arrived. An op adds to each element exactly once: by add(), by sums(), or by a gemm() with
-  /// data() and beta(). The first gradient is written, later gradients are added.
+  /// arrived. An op passes each element to exactly one call, of add(), sums(), or a gemm() with
+  /// data() and beta(). These write the first gradient and add later ones. After its call, the op
+  /// may add more to the element.
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -123,7 +124,8 @@ class Grads {
         for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
       }
     }
-    /// The n elements from `first` on, for the op to add to. They are 0 if no gradient has arrived.
+    /// The n elements from `first` on, to each of which the op may add any number of times. They
+    /// start at 0 if no gradient has arrived.
     T* sums(std::size_t first, std::size_t n) const {
       if (fresh_) std::fill_n(data_ + first, n, T(0));
       return data_ + first;
