@@ -98,9 +98,9 @@ class Grads {
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of an input's gradient, row-major. It is uninitialised until a gradient has
-  /// arrived. An op passes each element to exactly one call, of add(), sums(), or a gemm() with
-  /// data() and beta(). These write the first gradient and add later ones. After its call, the op
-  /// may add more to the element.
+  /// arrived. For each element, an op makes exactly one of these calls: add(), sums(), or a gemm()
+  /// with data() and beta(). The call writes the first gradient and adds later ones. After it, the
+  /// op may add to the element through data().
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.

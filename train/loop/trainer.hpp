@@ -135,10 +135,10 @@ class Trainer {
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
   /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
   /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
-  /// step's batches run again to find the cause, and the message names the first op with such an
-  /// output or gradient. Also throws NumericError if a validation loss is not finite and the run
-  /// cannot roll back to an earlier step, and if no gradient reaches some parameter ([train]
-  /// dead_gradients_every).
+  /// step's batches run again to find the cause: the message names the first op with such an output
+  /// or gradient, or says that there was none. Also throws NumericError if a validation loss is not
+  /// finite and the run cannot roll back to an earlier step, and if no gradient reaches some
+  /// parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step. The learning rate is `lr` if given, else the schedule's. Throws as run().

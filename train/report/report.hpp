@@ -29,7 +29,7 @@ struct RunGroup;
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// The names of all metrics that a group has in its last row of any of these splits
-/// (RunGroup::last), without names of standard errors.
+/// (RunGroup::last), without names of standard errors. In the order of `splits`, then of the rows.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
