@@ -98,8 +98,9 @@ class Grads {
   void add(std::size_t i, Tensor<T> d);
 
   /// The memory of an input's gradient, row-major. It is uninitialised until a gradient has
-  /// arrived. An op adds to each element exactly once: by add(), by sums(), or by a gemm() with
-  /// data() and beta(). The first gradient is written, later gradients are added.
+  /// arrived. For each element, an op makes exactly one of these calls: add(), sums(), or a gemm()
+  /// with data() and beta(). The call writes the first gradient and adds later ones. After it, the
+  /// op may add to the element through data().
   class Target {
    public:
     /// No memory, for a gradient that is not wanted.
@@ -123,7 +124,8 @@ class Grads {
         for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
       }
     }
-    /// The n elements from `first` on, for the op to add to. They are 0 if no gradient has arrived.
+    /// The n elements from `first` on, to each of which the op may add any number of times. They
+    /// start at 0 if no gradient has arrived.
     T* sums(std::size_t first, std::size_t n) const {
       if (fresh_) std::fill_n(data_ + first, n, T(0));
       return data_ + first;

@@ -102,9 +102,9 @@ void print_error(const std::string& message);
 /// If there are several ranks, says that only one of them runs `command` and the others wait.
 void tell_others_wait(const std::string& command);
 
-/// Prints the best step, the test metrics, state_hash(), the scores of the baselines and the
-/// verdicts on claims; with `json`, only the metrics. Returns 0. If signal n stopped the run,
-/// prints nothing and returns 128 + n.
+/// Prints the best step if it is not the last, the test metrics, state_hash(), the scores of the
+/// task's rules and the verdicts on claims; with `json`, only the metrics. Returns 0. If signal n
+/// stopped the run, prints nothing and returns 128 + n.
 int report(const Outcome& outcome, bool json);
 
 /// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002".

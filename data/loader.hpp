@@ -49,7 +49,8 @@ struct LoaderOptions {
 class Loader {
  public:
   /// Requires: the data set outlives the loader. Throws ConfigError for an empty data set and for
-  /// options.batch = 0. With a curriculum, also for images, and if all lengths exceed its `first`.
+  /// options.batch = 0. With a curriculum, also for images, and if all examples are longer than
+  /// options.curriculum.first.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
   /// Returns the next batch. Fetches examples in parallel, with the same result on any number of

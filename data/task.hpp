@@ -67,8 +67,8 @@ struct TaskShape {
   /// Token names without spaces; empty, or one per token id.
   std::vector<std::string> token_names = {};
   std::size_t features = 0;  ///< F, the size of each vector
-  /// Mean of each feature in original units. Vectors hold (number - mean) / deviation. Empty if
-  /// inputs are not scaled.
+  /// Means in original units: of each feature or, if a row has several input columns, of each
+  /// column. Examples hold (number - mean) / deviation. Empty if the task does not scale inputs.
   std::vector<double> input_mean = {};
   std::vector<double> input_deviation = {};  ///< standard deviations; see input_mean
   bool graph = false;                        ///< whether examples have edges

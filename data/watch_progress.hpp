@@ -10,8 +10,9 @@ namespace xgrad {
 
 /// While an instance is alive, work on this thread calls `watch` with the name of the work, the
 /// amount done and the total. When a file is read, the amounts are bytes, and `watch` is called
-/// after each block of the file. When an n-gram or naive Bayes rule is measured, the amounts are
-/// rows, and `watch` is called for each row. An exception from `watch` ends the work.
+/// after each block of the file. When an n-gram rule is measured, or a naive Bayes rule is fitted
+/// or measured, the amounts are rows, and `watch` is called for each row. An exception from `watch`
+/// ends the work.
 class WatchProgress {
  public:
   /// Callback for progress.

@@ -36,11 +36,12 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Computes central differences with
   /// the step lengths step, step / 2, ..., at most down to step / 8192. After each difference,
-  /// extrapolates three times: from the last levels, levels + 1 and levels + 2 differences. With
-  /// more differences, the steps can be longer, so rounding errors are smaller. Stops when an
-  /// estimate is within `goal` of `expected`, or differs by at most `goal` from the estimate with
-  /// one difference less. Returns the estimate nearest to `expected`. Estimate::error is the error
-  /// of the derivative if values of f have errors of up to four ulp. Restores the moved values.
+  /// extrapolates from the last levels, levels + 1 and levels + 2 differences, as far as there are
+  /// so many. With more differences, the steps can be longer, so rounding errors are smaller. Stops
+  /// when an estimate is within `goal` of `expected`, or differs by at most `goal` from the
+  /// estimate with one difference less. Returns the estimate nearest to `expected`. Estimate::error
+  /// is the error of the derivative if values of f have errors of up to four ulp. Restores the
+  /// moved values.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const {
     constexpr std::size_t kMost = 14;

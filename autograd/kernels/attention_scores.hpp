@@ -49,9 +49,9 @@ T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
 }
 
 /// Replaces the scores s by the probabilities p, and ds by factor * ds - mean. On entry, ds is the
-/// gradient of the probabilities after dropout. `normaliser` is the row of this query in the result
-/// of attention_forward(). `mean` is the sum of p * factor * ds over all keys of the query, or 0 if
-/// unknown. Returns the sum of p times the new ds.
+/// gradient of the probabilities after dropout. `normaliser` holds two numbers of this query, from
+/// the tensor that attention_forward() returns. `mean` is the sum of p * factor * ds over all keys
+/// of the query, or 0 if unknown. Returns the sum of p times the new ds.
 template <class T, class Factor>
 T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];

@@ -33,7 +33,7 @@ const char* cpu_name(Cpu cpu);
 
 /// The name of this process's arithmetic. Processes with the same name compute the same bits, on
 /// any processor, with any compiler and C library. One exception: in products of Bf16, class
-/// avx512_bf16 treats subnormal factors as 0. The name is amx-1 if the process computes products of
+/// avx512_bf16 treats subnormal numbers as 0. The name is amx-1 if the process computes products of
 /// Bf16 (`bf16_products`) with AMX. Otherwise it is fma-1 in classes with fused multiply-add (avx2
 /// and above, neon), no-fma-1 in the others. The number grows when xgrad's own formulas change.
 const char* arithmetic(bool bf16_products);

@@ -1,9 +1,9 @@
 // Elementary functions for kernels, with the same bits on every processor; and GELU. Internal.
 //
-// For float, exp, tanh and erf are short polynomials without branches or calls, so that the
-// compiler vectorises loops over them. The other functions of float compute in double and round the
-// result. For double, accuracy matters more than speed, so its functions are those in
-// portable_math.hpp. Functions of long double, for gradcheck only, call the C library.
+// For float, exp, tanh, erf and GELU have no branches and no calls, so that the compiler vectorises
+// loops over them. The other functions of float compute in double and round the result. For double,
+// accuracy matters more than speed, so its functions are those in portable_math.hpp. Functions of
+// long double, for gradcheck only, call the C library.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ using portable::erf, portable::exp, portable::log, portable::log1p, portable::po
 /// inf above; NaN stays NaN.
 inline float exp(float x) {
   // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. An integer
-  // minimum, without a branch, limits n. x is not limited, so that a NaN reaches r and y.
+  // minimum, without a branch, limits n. x itself is not limited: if x is NaN, so are r and e^x.
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
   const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);
@@ -151,7 +151,7 @@ struct GeluTanh {
   static T gate(T x) { return T(1) / (T(1) + detail::exp(-2 * k * (x + c * x * x * x))); }
   static T f(T x) { return x * gate(x); }
   // ds/du = 2 s (1 - s), so the derivative is s + 2 x s (1 - s) k (1 + 3 c x^2). x is clamped to
-  // [-10, 10]: beyond, the derivative is 0 or 1 to the last digit, and x^2 could overflow.
+  // [-10, 10]: beyond, the derivative is less than 1e-35 from 0 or 1, and x^2 could overflow.
   static T df(T x) {
     T v = x < T(-10) ? T(-10) : x;
     v = v > T(10) ? T(10) : v;

@@ -30,7 +30,7 @@ inline constexpr std::size_t kBaselineRadius = 2;
 /// Test accuracies of rules fitted by counting training examples. `own_token` and `window` exist
 /// only for token inputs with a class for each token. Language models have no `window`.
 struct Baseline {
-  std::optional<double> majority = {};   ///< the most frequent class, or yes or no per answer
+  std::optional<double> majority = {};   ///< the most frequent class, or answer for each label
   std::optional<double> own_token = {};  ///< the most frequent class of the token
   /// The most frequent class of the token with its neighbours on each side, as in window_rule().
   /// The radius, at most kBaselineRadius, is the radius with the best accuracy on the validation

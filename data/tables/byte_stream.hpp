@@ -22,12 +22,13 @@ auto as_data_error(const std::string& path, const Work& work) try {
   throw DataError(error.what());
 }
 
-/// A sequence of bytes, with one block of them in memory. Reading it reports to WatchProgress.
+/// A sequence of bytes, with one block of them in memory. WatchProgress is told how
+/// many bytes of a file were read.
 class ByteStream {
  public:
   /// Opens a file. Throws DataError that names it.
   explicit ByteStream(const std::string& path);
-  /// Reads from memory; `name` starts messages. Requires: `bytes` outlives the stream.
+  /// Reads from memory. Error messages begin with `name`. Requires: `bytes` outlives the stream.
   ByteStream(std::string name, std::string_view bytes);
 
   /// The path of the file, or the name given.
@@ -68,7 +69,8 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// Throws DataError unless the path exists. The message says which Debian `package` has the file.
+/// Throws DataError unless the path exists. If `package` is not empty, the message
+/// says that this Debian package has the file.
 void check_exists(const std::string& path, const std::string& package = "");
 
 /// Reads the file at a path. Throws as check_exists(), and DataError that names the file if it

@@ -65,8 +65,8 @@ class PackedExamples {
     const Counts counts = counts_at(record(index));
     return shape.input == InputKind::vectors ? counts[2] / shape.features : counts[0];
   }
-  /// Returns a text without line breaks. From this text, other processes of this machine can
-  /// construct the same examples while this object lives. Throws IoError.
+  /// Returns a text without line breaks. From this text, other processes of this user on
+  /// this machine can construct the same examples while this object lives. Throws IoError.
   std::string share() { return records_.share() + ',' + ends_.share(); }
 
  private:

@@ -72,8 +72,9 @@ class MultiHeadAttention {
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
   /// Self-attention: x (B, N, D) -> (B, N, D). If given, `bias` is added to the scores. It must
-  /// broadcast to (B, H, N, M) for M keys; here M = N. `query_mask` (B, N), 1 = not padding, only
-  /// tells context.activations which queries are padding. If it is null, masks.key_mask tells this.
+  /// broadcast to (B, H, N, M) for M keys; here M = N. `query_mask` (B, N), 1 = not padding,
+  /// does not change the result: it tells the observer context.activations which queries are
+  /// padding. If it is null, masks.key_mask tells this.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
@@ -86,8 +87,9 @@ class MultiHeadAttention {
                          const Variable<T>& bias = {},
                          const SharedMask& query_mask = nullptr) const;
 
-  // For decoding. The functions below use no dropout and call no observers. Their results have the
-  // same bits as the results of the functions above. Without a NoGrad, they record a graph.
+  // For decoding. The functions below have no Context: they use no dropout and report no
+  // activations. Their results have the same bits as the results of the functions above. Without a
+  // NoGrad, they record a graph.
 
   /// Causal self-attention: x (B, N, D) -> (B, N, D), where x are the tokens that follow the tokens
   /// of `cache`. Appends the keys and values of x to `cache`, so that a token costs O(n). Throws

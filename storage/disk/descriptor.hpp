@@ -62,7 +62,7 @@ class Descriptor {
             [&] { return ::openat(directory, name.c_str(), flags | O_CLOEXEC, 0666); })) {
     if (fd_ == -1) fail_io(path, what);
   }
-  /// Takes an open file.
+  /// Owns an open file from now on: the destructor closes it.
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() {
     if (fd_ != -1) ::close(fd_);
@@ -72,8 +72,8 @@ class Descriptor {
 
   operator int() const { return fd_; }
 
-  /// Locks the file for as long as it is open. Returns false if another process has locked it.
-  /// Throws IoError with `path`.
+  /// Locks the file for as long as it is open. Returns false if it is locked through another
+  /// Descriptor, of this or another process. Throws IoError with `path`.
   bool lock(const std::string& path) const {
     if (uninterrupted([&] { return ::flock(fd_, LOCK_EX | LOCK_NB); }) == 0) return true;
     if (errno != EWOULDBLOCK) fail_io(path, "cannot lock");

@@ -42,7 +42,7 @@ AnyTensor tensor_of(const Shape& shape, std::string_view bytes) {
   bytes.copy(reinterpret_cast<char*>(tensor.data()), bytes.size());
   return tensor;
 }
-/// The product of all extents and `each`; nothing if std::size_t cannot hold it.
+/// The product of all extents and `each`; nothing if a partial product overflows.
 template <class Extents>
 std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1) {
   bool fits = true;
@@ -67,8 +67,9 @@ struct WeightFile {
 /// Returns the total number of elements.
 std::size_t count(const std::vector<NamedTensor>& tensors);
 
-/// Throws Exception (NumericError, CheckpointError or FormatError) that names the first entry that
-/// is infinite or NaN. Such tensors are neither written nor read.
+/// Throws Exception (NumericError, CheckpointError or FormatError) if an element is infinite or
+/// NaN. The message has `name` and the index of the first such element. Such tensors are neither
+/// written nor read.
 template <class Exception>
 void check_finite(const std::string& name, const AnyTensor& tensor);
 

@@ -216,7 +216,7 @@ class Ensemble(CommandTest):
             self.assertIn(f"xgrad: {other}/checkpoints/step-0000000012.h5: differs from a/checkpoints/step-0000000012.h5 in its {what}; an ensemble", said)
 
     def test_inputs_that_are_scaled_by_other_numbers(self):
-        """The columns of `other` are twice those of `a`: the mean and the deviation that scale them are, too."""
+        """The columns of `other` are twice those of `a`, and so are the means and deviations that scale them."""
         self.write("config.toml", FILES.format(""))
         for run, by in (("a", 1), ("same", 1), ("other", 2)):
             for name in ("rows.csv", "test.csv"):

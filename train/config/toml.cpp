@@ -24,7 +24,6 @@ constexpr unsigned kMaxDepth = 32;
 // Characters beyond ASCII outside of strings and comments: the parser accepts them, but TOML
 // forbids them. Multi-line strings: without them, each line can be scanned on its own.
 static std::optional<Problem> problem_before_parsing(std::string_view text) {
-  if (text.starts_with("\x89HDF")) return Problem{{1, 1}, "", "an HDF5 file; a config is TOML"};
   unsigned line = 1, column = 0, depth = 0;
   char quote = 0;  // the character that ends the string or comment at c; 0: neither
   bool after_backslash = false;
@@ -43,7 +42,9 @@ static std::optional<Problem> problem_before_parsing(std::string_view text) {
           !std::exchange(after_backslash, !after_backslash && c == '\\' && quote == '"');
       if (counts && c == quote) quote = 0;
     } else if (static_cast<signed char>(c) < 0) {
-      return problem("a character beyond ASCII outside of a string or comment");
+      return problem(text.starts_with("\x89HDF")  // a user may pass a checkpoint
+                         ? "an HDF5 file; a config is TOML"
+                         : "a character beyond ASCII outside of a string or comment");
     } else if (c == '"' || c == '\'') {
       if (text.substr(at, 3) == std::string(3, c)) {
         return problem("a multi-line string, which no key takes");
@@ -183,7 +184,7 @@ std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& t
   const auto refuse = [&](const char* why) {
     fail<ConfigError>(
         "'", escaped(clipped(text, 200)), "': ", why,
-        "; write, for example, optim.lr=[1e-3, 3e-4] or optim.name=[\"adam\", \"sgd\"]");
+        "; write, for example, 'optim.lr=[1e-3, 3e-4]' or 'optim.name=[\"adam\", \"sgd\"]'");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

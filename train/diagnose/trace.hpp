@@ -1,7 +1,7 @@
 // Trace: reports the values and gradients of a training step, each with its place in the model.
 // DeadGradients: finds parameters that no gradient reaches. GradientFlow: finds the op at which the
-// gradient of a parameter ends. Replay: runs a failed step again, op by op, in its own precision
-// and in a higher one.
+// gradient stops on its way to a parameter. Replay: runs a failed step again, op by op, in its own
+// precision and in a higher one.
 #pragma once
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class GradientFlow {
     std::string name;                        // "op 3 relu in head", or "the parameter"
     bool arrived = false;                    // whether it has a gradient
     double gradient = 0;                     // largest magnitude in the gradient
-    std::shared_ptr<const void> owner = {};  // keeps its address from being used again
+    std::shared_ptr<const void> owner = {};  // so that no later value gets its address
   };
   struct Read {
     std::size_t made;  // index in made_; kConstant for any other value

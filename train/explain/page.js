@@ -611,7 +611,7 @@ const pictures = (cells) => h("div", { class: "pictures" }, cells.map((line) => 
   Array.from({ length: (line.length - classToken()) / across() }, (_, r) =>
     h("tr", {}, line.slice(classToken() + r * across(), classToken() + (r + 1) * across()).map((cell) => cell.td))))));
 
-// A cell of the grid. A click keeps its patch for the whole page; a second click removes it.
+// A cell of the grid. A click keeps its patch for the first input; a second click removes it.
 function patchCell(site, place) {
   const kept = () => state.patch?.site === site && state.patch.place === place;
   const button = h("button", { "aria-label": `${siteName(site)}, place ${place}`, onclick: () => {

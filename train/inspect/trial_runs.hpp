@@ -36,8 +36,8 @@ struct TriedRate {
 /// diverges after too few steps.
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps);
 
-/// The learning rate at which the loss falls fastest. With n points, the fall at point i is the
-/// loss at point i - n / 10 minus the loss at point i + n / 10.
+/// The learning rate at which the loss falls fastest. With n points and w = max(1, n / 10), the
+/// fall at point i is the loss at point i - w minus the loss at point i + w.
 double steepest(const std::vector<TriedRate>& tried);
 
 std::string to_text(const std::vector<TriedRate>& tried);  ///< the curve as a plot of characters
@@ -47,7 +47,7 @@ struct ProfileRow {
   std::string name;         ///< "linear", "linear backward", "loader"
   std::uint64_t calls = 0;  ///< number of calls in all steps
   double seconds = 0;       ///< time excluding nested calls
-  std::uint64_t flops = 0;  ///< floating-point operations of matrix products, counted as they run
+  std::uint64_t flops = 0;  ///< 2 m n k for each matrix product that ran
   /// Bytes that the op has to move: forward reads its inputs and writes its result; backward reads
   /// the result's gradient and the inputs that want a gradient, and writes their gradients.
   std::uint64_t bytes = 0;
@@ -58,7 +58,7 @@ struct Profile {
   std::size_t steps = 0;  ///< number of steps measured
   double seconds = 0;     ///< time of all steps
   /// Fraction of a step's time in all rows except "other" and "between ops: ...". Median over
-  /// steps, because a pause of the machine counts as unexplained time of its step.
+  /// steps: a pause of the machine lowers the fraction of one step, but hardly the median.
   double explained = 0;
   std::vector<ProfileRow> rows = {};  ///< rows, longest first
   double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine

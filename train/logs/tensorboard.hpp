@@ -54,7 +54,8 @@ class TensorBoard {
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);
-  /// Makes TensorBoard hide all steps after `step` in the file, because the run repeats them.
+  /// Makes TensorBoard hide what the run has written so far for steps after `step`, in any of its
+  /// files, because the run repeats these steps.
   void go_back(std::uint64_t step);
   /// Marks the run as finished.
   void finish();

@@ -53,10 +53,11 @@ class TrainerHooks {
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   /// Called to save a checkpoint; with several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// Called after a failed step if the run continues from `step` ([train] on_spike).
+  /// Called after a failed step that does not end the run ([train] on_spike). The run continues
+  /// from `step`: the number of steps taken after the skip or rollback.
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
-  /// Called when a failed step ends the run; see failed_step(). Returns text to add to the error
-  /// message.
+  /// Called when a failed step ends the run. `failed` has the state before the step and the step's
+  /// batches. Returns text to add to the error message.
   virtual std::string on_fatal_step(const Checkpoint& /*failed*/) { return ""; }
   /// Returns whether to save and end the run now. If stop() is true on one rank, all ranks stop.
   virtual bool stop() { return false; }
@@ -81,8 +82,9 @@ struct Progress {
   /// Returns whether this value is finite and the best so far.
   bool observe(double loss, const Figure& figure);
   /// Counts another failed step. Returns whether this step ends the run. With [train] on_spike =
-  /// "stop", every failed step ends the run. With "skip", a `lasting` failure ends the run: weights
-  /// or optimizer hold NaN or infinity. The eleventh failure in a row always ends the run.
+  /// "stop", every failed step ends the run. With "skip", a `lasting` failure does: the
+  /// weights, their averages or the optimizer's state hold NaN or infinity. The eleventh failure in
+  /// a row always ends the run.
   bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
@@ -133,9 +135,10 @@ class Trainer {
   /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite, or the gradient
   /// norm is a spike, and [train] on_spike does not handle the failure. The parameters then have
   /// their values from before the step. If the loss or the gradient norm is NaN or infinite, the
-  /// run repeats the step, and the message names the first op with such an output or gradient. Also
-  /// throws NumericError if a validation loss is not finite and the run cannot roll back to an
-  /// earlier step, and if no gradient reaches some parameter ([train] dead_gradients_every).
+  /// step's batches run again to find the cause: the message names the first op with such an output
+  /// or gradient, or says that there was none. Also throws NumericError if a validation loss is not
+  /// finite and the run cannot roll back to an earlier step, and if no gradient reaches some
+  /// parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step. The learning rate is `lr` if given, else the schedule's. Throws as run().
@@ -163,7 +166,7 @@ class Trainer {
 
   /// Number of steps taken.
   std::uint64_t step() const { return progress_.step; }
-  /// The first step with the best train.best_metric in a validation; 0 before any.
+  /// The first step with the best train.best_metric in a validation; 0 before a validation.
   std::uint64_t best_step() const { return progress_.best_step; }
   /// Number of steps of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
@@ -214,11 +217,11 @@ class Trainer {
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
-  // Runs the step's batches again, without recompute().
+  // Runs the step's batches again, with train.recompute off, to find the cause of a failure.
   void repeat_batches(const SeeLoss<T>& see = {});
   // Updates the averaged weights after the update of the current step.
   void update_average();
-  // Counts the current step, whether it was updated or skipped, as taken.
+  // Counts the current step as taken, whether it updated the weights or was skipped.
   void end_step() {
     ++progress_.step;
     progress_.loader = loader_.state();

@@ -28,7 +28,8 @@ struct RunGroup;
 /// adds a study of each attention head. Throws IoError if a path is not a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// The names of all metrics in the last rows of `splits` (RunGroup::last), but no standard errors.
+/// The names of all metrics that a group has in its last row of any of these splits
+/// (RunGroup::last), without names of standard errors. In the order of `splits`, then of the rows.
 std::vector<std::string> metrics_of(std::span<const RunGroup> groups,
                                     std::initializer_list<std::string> splits);
 
@@ -152,7 +153,8 @@ std::string maps_section(const std::vector<AttentionMap>& maps, const Example& e
 std::string heads_section(const AttentionStudy& study);
 
 /// The names of metrics_of(), except metrics computed from another, such as perplexity = exp(loss).
-/// The formula must hold in all rows of the runs; with `last`, only in their last rows.
+/// Leaves a metric out only if the formula holds in all rows of the runs or, with `last`, in their
+/// last rows.
 std::vector<std::string> own_metrics(std::span<const RunGroup> groups,
                                      std::initializer_list<std::string> splits, bool last);
 

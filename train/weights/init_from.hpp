@@ -25,7 +25,7 @@ struct PartialFit {
 std::vector<std::string> lines_of(const PartialFit& fit);
 
 /// Overwrites each parameter with the tensor in `weights` that has the same name and shape,
-/// converted to T. Leaves parameters without such a tensor unchanged.
+/// converted to T. Leaves parameters without such a tensor unchanged. There are two exceptions:
 ///
 /// Token ids may differ between the models if both `theirs` and `ours` know the names of tokens.
 /// Then embedding.token.weight takes the rows of the tokens that both models have. A head does not
