@@ -1,6 +1,6 @@
 /* The model of train_step.cpp without dropout, written by hand in plain C for nothing else: loops over arrays that are allocated
    once, on one thread, in float32, with Adam. It answers the commands `save`, `check`, `step` and `memory` of worker.py.
-   bench/plain_c.py compiles it with -O3 -march=native -ffast-math, and measures it. */
+   bench/plain_c.py compiles it with optimisation, and measures it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +196,8 @@ static float gradients(void) {
   linear_backward(rows, width, vocabulary, x, logits, head_w, head_b, dnormed);
   memset(dx, 0, sizeof(float) * (size_t)(rows * width));
   norm_backward(rows, normed, scale, dnormed, norm_w, norm_b, dx);
-  for (Layer *l = layer + layers - 1; l >= layer; --l) {
+  for (int k = layers; k-- > 0;) {
+    Layer *l = &layer[k];
     linear_backward(rows, wide, width, l->gelu, dx, l->down_w, l->down_b, dwide);
     for (int i = 0; i < rows * wide; ++i) {
       const float u = l->up[i];
@@ -280,18 +281,32 @@ static void save(const char *path, const char *names_path) {
   fclose(names), fclose(file);
 }
 
+/* Tests the bits, because -ffast-math lets the compiler take isnan(x) for false. */
+static int is_nan(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (bits & 0x7fffffffu) > 0x7f800000u;
+}
+
+/* The larger number; NaN if one of them is NaN, unlike fmaxf(). */
+static float larger(float a, float b) {
+  return is_nan(a) || (!is_nan(b) && a > b) ? a : b;
+}
+
 /* The largest difference from this loss, and from the gradients in the file, relative to the largest entry of each tensor. */
 static float check(const char *path, float their_loss) {
   FILE *file = opened(path, "r");
-  float worst = fabsf(gradients() / their_loss - 1);
+  float worst = fabsf(gradients() / their_loss - 1), theirs;
   for (int k = 0; k < ordered; ++k) {
-    float most = 0, off = 0, theirs;
+    float most = 0, off = 0;
     for (size_t i = 0; i < order[k]->size; ++i) {
       if (fread(&theirs, sizeof theirs, 1, file) != 1) fprintf(stderr, "%s ends early\n", path), exit(1);
-      most = fmaxf(most, fabsf(theirs)), off = fmaxf(off, fabsf(order[k]->gradient[i] - theirs));
+      most = larger(most, fabsf(theirs)), off = larger(off, fabsf(order[k]->gradient[i] - theirs));
     }
-    worst = fmaxf(worst, most > 0 ? off / most : off);
+    worst = larger(worst, most > 0 ? off / most : off);
   }
+  if (fread(&theirs, sizeof theirs, 1, file) != 0) fprintf(stderr, "%s has more numbers\n", path), exit(1);
+  if (is_nan(worst)) fprintf(stderr, "a gradient or the loss is NaN\n"), exit(1);
   fclose(file);
   return worst;
 }
@@ -333,9 +348,11 @@ int main(int argc, char **argv) {
       printf("%g\n", (double)check(first, loss));
     } else if (sscanf(line, "step %511s", first) == 1) {
       answer_steps(atoi(first));
-    } else {
+    } else if (strcmp(line, "memory\n") == 0) {
       getrusage(RUSAGE_SELF, &used);
       printf("[%ld, 0]\n", used.ru_maxrss * 1024);
+    } else {
+      fprintf(stderr, "unknown command: %s", line), exit(1);
     }
     fflush(stdout);
   }
