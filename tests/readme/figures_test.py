@@ -23,12 +23,12 @@ README = (ROOT / "README.md").read_text()
 NO_FILE = {
     "0.346": "learned positions", "0.956": "learned positions", "0.991": "fewer steps and layers", "0.912": "fewer steps or settings",
     "0.685": "PyTorch", "0.683": "PyTorch", "0.705": "PyTorch", "0.509": "counted by scikit-learn", "0.552": "words alone",
-    "0.696": "a beam", "0.690": "a smaller model", "0.674": "another model",
+    "0.693": "an earlier training", "0.696": "a beam", "0.690": "a smaller model", "0.674": "another model",
     "0.26": "another mask", "0.911": "a larger model", "0.003": "a larger model",
     "0.363": "8 epochs", "0.354": "8 epochs", "0.355": "8 epochs", "0.349": "8 epochs",
     "0.7086": "follows from the parameters of the task", "0.05": "noise of a config",
     "0.51": "the start, and random weights", "0.50": "the start, and random weights", "0.977": "seed 3", "0.978": "seed 2", "0.983": "the last step",
-    "0.598": "the lowest loss", "1.695": "the lowest loss", "0.830": "the lowest loss", "0.568": "the lowest loss",
+    "0.6875": "the lowest loss", "0.598": "the lowest loss", "1.695": "the lowest loss", "0.830": "the lowest loss", "0.568": "the lowest loss",
     "0.988": "seed 3", "0.907": "counted in NumPy", "0.8": "a temperature",
     "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values", "1.437": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
 }
