@@ -217,7 +217,7 @@ class Ensemble(CommandTest):
 
     def test_inputs_that_are_scaled_by_other_numbers(self):
         """The columns of `other` are twice those of `a`, and so are the means and deviations that scale them."""
-        self.write("config.toml", FILES.format(""))
+        self.write("config.toml", FILES.format('input = "x,y"\ntokens = "numbers"'))
         for run, by in (("a", 1), ("same", 1), ("other", 2)):
             for name in ("rows.csv", "test.csv"):
                 self.write(name, "x,y,label\n" + "".join(f"{by * (i % 7)},{by * (i % 3)},{i % 2}\n" for i in range(60)))
