@@ -222,7 +222,7 @@ class Ensemble(CommandTest):
             for name in ("rows.csv", "test.csv"):
                 self.write(name, "x,y,label\n" + "".join(f"{by * (i % 7)},{by * (i % 3)},{i % 2}\n" for i in range(60)))
             self.train("config.toml", run)
-        self.xgrad("predict", "a", "same", stdin="1,2\n")
+        self.xgrad("predict", "a", "same", stdin="1 2\n")
         for command in ("predict", "eval"):
             self.assertIn("in its mean and deviation of the inputs; an ensemble", self.xgrad(command, "a", "other", exit_code=2).stderr)
 

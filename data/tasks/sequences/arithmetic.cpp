@@ -109,7 +109,7 @@ extern const std::vector<TaskEntry> kArithmeticTasks = {
          .options =
              {{"modulus", 97, "The modulus, prime or not; all numbers are below it.", 32, 512},
               {"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9}},
-         .needs = "One layer without positions, and weight decay; fewer examples need more steps.",
+         .needs = "Positions, one layer and weight decay; fewer examples need more steps.",
          .theory = "solvable: one layer learns it by trigonometric identities, long after it "
                    "memorises the training pairs (Nanda et al. 2023, arXiv:2301.05217)",
          .source = "Power et al. 2022, arXiv:2201.02177"},
