@@ -13,7 +13,7 @@ async function answer(file, options) {
   const page = fs.readFileSync(file, 'utf8'), code = element(page, 'id="code">').split('// ==== The page')[0];
   const { forward, decode, generate, row, each, unpack, texts } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const data = JSON.parse(element(page, 'id="data">'));
-  const { config, shape, tensors, scale } = data, examples = data.examples.slice(0, kMost);
+  const { config, shape, tensors } = data, examples = data.examples.slice(0, kMost);
   const last = page.lastIndexOf('data-step='), unread = new Set(tensors.map(([name]) => name));
   const weights = new Proxy(unpack(tensors, element(page.slice(last), '>')), { get: (all, name) => (unread.delete(name), all[name]) });
   const model = { config, shape, weights }, { textOf, parse } = texts(data);
@@ -57,7 +57,7 @@ async function answer(file, options) {
     const near = (x, i) => Math.abs(x - example.features[i]) < 1e-4 * Math.max(1, Math.abs(x));  // the text has six digits
     return { text: textOf(example), same: shape.input === 'vectors' ? again.features.every(near) : JSON.stringify(again.ids) === JSON.stringify(example.ids) };
   });
-  return { shape, config, scale, examples: examples.map(({ features, ...rest }) => ({ ...rest, features: features && Array.from(features) })), read, passes, unread: [...unread] };
+  return { shape, config, examples: examples.map(({ features, ...rest }) => ({ ...rest, features: features && Array.from(features) })), read, passes, unread: [...unread] };
 }
 
 const results = [];

@@ -26,14 +26,14 @@ PIXEL_MEAN, PIXEL_DEVIATION = 0.2860, 0.3530
 
 def line_of(example, read, found, task):
     """The line that `xgrad predict` reads for an example of a page."""
-    shape, scale = found["shape"], found["scale"] or {}
+    shape = found["shape"]
     if shape["input"] == "tokens":
         return read["text"]
     numbers = example["features"]
     if task == "fashion_mnist":
         return " ".join(str(round(255 * (x * PIXEL_DEVIATION + PIXEL_MEAN))) for x in numbers)
     features = shape["features"] or len(numbers)
-    means, deviations = scale.get("mean") or [0], scale.get("deviation") or [1]
+    means, deviations = shape["input_mean"] or [0], shape["input_deviation"] or [1]
     numbers = [x * deviations[i % len(means)] + means[i % len(means)] for i, x in enumerate(numbers)]
     return ", ".join(" ".join(map(repr, numbers[i:i + features])) for i in range(0, len(numbers), features))
 

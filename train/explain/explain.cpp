@@ -65,6 +65,8 @@ Json shape_of(const TaskShape& shape) {
           {"width", shape.width},
           {"channels", shape.channels},
           {"features", shape.features},
+          {"input_mean", shape.input_mean},
+          {"input_deviation", shape.input_deviation},
           {"graph", shape.graph},
           {"classes", shape.classes},
           {"max_outputs", shape.max_outputs},
@@ -72,14 +74,6 @@ Json shape_of(const TaskShape& shape) {
           {"token_names", shape.token_names},
           {"value_mean", shape.value_mean},
           {"value_deviation", shape.value_deviation}};
-}
-
-// Means and standard deviations with which the task scales the numbers of its inputs; null if it
-// does not scale them.
-Json scale_of(const Task& task) {
-  const Json learned = Json::parse(task.vocabulary_and_scales(), nullptr, false);
-  if (!learned.is_object() || !learned.contains("mean")) return nullptr;
-  return {{"mean", learned["mean"]}, {"deviation", learned["deviation"]}};
 }
 
 // The value of task.tokens, which says how text becomes tokens; empty if the task has no such key.
@@ -218,7 +212,6 @@ Explanation explain_html(const std::string& run, std::size_t every, Take take) {
             {"config", model_of(found.config)},
             {"shape", shape_of(task->shape())},
             {"tokens", tokens_of(found.config)},
-            {"scale", scale_of(*task)},
             {"tensors", tensors},
             {"left_out", page.left_out},
             {"curve", curve_of(found.directory)}};

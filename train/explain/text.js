@@ -9,14 +9,16 @@ export const short = (x) => Number(x.toPrecision(4)).toString();
 const plainText = (text) => text.replace(/'/g, "").replace(/[\x00-\x7f]/g, (c) => /[a-z0-9]/i.test(c) ? c.toLowerCase() : " ");
 
 // Converts text to inputs and back, for the shape of a task. `tokens` is the value of task.tokens,
-// if the task has this key. Numbers in inputs are scaled by `scale`.
-export function texts({ shape, tokens, scale }) {
+// if the task has this key.
+export function texts({ shape, tokens }) {
   const { token_names: names, class_names, features } = shape, usual = names.filter((name) => !special(name));
   // Whether tokens are characters, written without spaces between them.
   const letters = names[0] === "<unk>" && usual.length > 0 && usual.every(single);
   const pairs = tokens === "word_pairs" && !letters, plain = pairs || tokens === "plain_words" && !letters;
 
-  const mean = scale?.mean?.length ? scale.mean : [0], deviation = scale?.deviation?.length ? scale.deviation : [1];
+  // How the task scales numbers in inputs; 0 and 1 if it does not.
+  const mean = shape.input_mean.length ? shape.input_mean : [0];
+  const deviation = shape.input_deviation.length ? shape.input_deviation : [1];
   const scaled = (x, i) => (x - mean[i % mean.length]) / deviation[i % mean.length];
   const original = (x, i) => x * deviation[i % mean.length] + mean[i % mean.length];
 
