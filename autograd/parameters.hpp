@@ -94,10 +94,10 @@ class Parameters {
 };
 
 /// Makes inference faster for inputs of few rows. Call pack_weights() when the weights no longer
-/// change. The first linear() or linear_gelu() with a weight and at most 256 rows then makes a copy
-/// of the weight, in the order in which matrix products read its elements. Results have the same
-/// bits. A copy takes as much memory as its weight; mutable_value() drops the copy. Any number of
-/// threads may compute with the weights. Weights in long double get no copies.
+/// change. For each weight, the first linear() or linear_gelu() whose input has at most 256 rows
+/// then makes a copy of the weight, in the order in which matrix products read its elements.
+/// Results have the same bits. A copy takes as much memory as its weight; mutable_value() drops the
+/// copy. Any number of threads may compute with the weights. Weights in long double get no copies.
 template <class T>
 void pack_weights(const Parameters<T>& parameters);
 

@@ -11,8 +11,9 @@ namespace xgrad {
 
 /// A stateless stream of random numbers: Philox4x32-10 (Salmon et al. 2011).
 ///
-/// The key is a hash of a seed and a path of names and numbers (`rng / "dropout" / step`); every
-/// call passes the counter. So any number can be computed again, in any order, on any thread.
+/// The key is the seed or, for a stream below it, a hash of the seed and a path of names and
+/// numbers (`rng / "dropout" / step`); every call passes the counter. So any number can be computed
+/// again, in any order, on any thread.
 class Rng {
  public:
   /// The stream of a seed.
@@ -56,9 +57,9 @@ class Rng {
 /// the row.
 ///
 /// Draw nothing else from a stream given to dropout_factors(), and derive no stream from it by `/`.
-/// dropout_factors() passes the sample as the last word of the counter. All other draws pass the
-/// kind of draw there: 0 for uniform(), 1 for below(). So the mask of sample 0 would have the same
-/// bits as uniform(), and the mask of sample 1 the same bits as below().
+/// dropout_factors() passes the sample as the last word of the counter. Other draws pass the kind
+/// of draw there: 0 for uniform(), 1 for below(), 2 for normal(). So the mask of sample 0 would
+/// have the same bits as uniform(), the mask of sample 1 those of below(), and so on.
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,

@@ -76,16 +76,16 @@ class Variable {
   /// that requires a gradient, the next use of the leaf throws ShapeError.
   Tensor<T>& mutable_value() const;
 
-  /// Whether it is a leaf that has received a gradient.
+  /// Whether it is a leaf with a gradient, from backward() or make_grad().
   bool has_grad() const;
-  /// The accumulated gradient of a leaf. Throws GradientError when no gradient has arrived. Throws
-  /// ShapeError if an assignment to mutable_grad() or make_grad() has changed the shape;
-  /// zero_grad() repairs this.
+  /// The accumulated gradient of a leaf. Throws GradientError unless has_grad(). Throws ShapeError
+  /// if an assignment to mutable_grad() or make_grad() has changed the shape; zero_grad() repairs
+  /// this.
   const Tensor<T>& grad() const;
   /// The accumulated gradient for writing, for example to clip it. Throws as grad().
   Tensor<T>& mutable_grad() const;
-  /// The gradient of a leaf for writing; zeros if no gradient has arrived. Throws GradientError
-  /// unless this is a leaf that requires a gradient, and ShapeError as grad().
+  /// The gradient of a leaf for writing; zeros unless has_grad(). Throws GradientError unless this
+  /// is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
   /// Clears the gradient; references to the gradient become invalid. Call this before forward, so
   /// that activations can reuse the memory of the gradient.

@@ -23,17 +23,17 @@ struct Numbers : std::vector<double> {
 /// The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, Numbers>;
 
-/// The specification of one key. A value has the type of `fallback`. In place of a list of
-/// numbers, it can be one of the words in `choices`.
+/// The specification of one key. A value has the type of `fallback`, but an integer is also valid
+/// for a double, and one of the words in `choices` for a list of numbers.
 struct OptionSpec {
   std::string name;  ///< the key
-  /// The default value. A list that is not empty also fixes how many numbers a value has.
+  /// The default value. If it is a list that is not empty, a value has as many numbers.
   OptionValue fallback;
   std::string help;  ///< description in one sentence
   /// The smallest allowed number; in a list, for each number.
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();  ///< largest allowed number
-  std::vector<std::string> choices = {};                 ///< allowed strings; empty: any
+  std::vector<std::string> choices = {};                 ///< allowed words; empty: any string
   bool file = false;  ///< whether a string is a path, relative to the folder of the config
 };
 
@@ -84,7 +84,7 @@ std::string allowed_values(const OptionSpec& spec);
 std::string problem(const OptionSpec& spec, const OptionValue& value);
 
 /// Returns the given values, and the defaults of all other keys of the table. Throws ConfigError
-/// with a line for each given key that is unknown, has the wrong type or is out of range.
+/// with a line for each given key that is unknown or whose value has a problem().
 Options complete(const std::vector<OptionSpec>& table, const Options& given);
 
 }  // namespace xgrad

@@ -84,8 +84,9 @@ class PositionBias {
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 
-  /// The bias (H, N, M) of N = `queries` at the positions first ... first + N - 1 and M = `keys` at
-  /// the positions 0 ... M - 1. Kinds without a bias return a Variable that is not defined().
+  /// The bias (H, N, M) for N = `queries` queries, at positions first ... first + N - 1, and M =
+  /// `keys` keys, at positions 0 ... M - 1. Kinds without a bias return a Variable that is not
+  /// defined().
   Variable<T> operator()(std::size_t queries, std::size_t keys, std::size_t first = 0) const;
 
  private:

@@ -95,7 +95,7 @@ class MultiHeadAttention {
   /// of `cache`. Appends the keys and values of x to `cache`, so that a token costs O(n). Throws
   /// ShapeError when the cache is not empty and N is not 1.
   Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
-  /// The keys and values of `memory` (B, M, D), for cross_decode_step().
+  /// The keys and values of `memory` (B, M, key_width), for cross_decode_step().
   KVCache<T> project_memory(const Variable<T>& memory) const;
   /// Cross-attention: query (B, N, D) -> (B, N, D). `memory` is the result of project_memory(). The
   /// first token of `query` has the position `first`.

@@ -28,12 +28,13 @@ struct Isolated {
 };
 
 /// Runs `work` in a child process with a copy of this process's memory, one pipe and no other open
-/// file. The child can compute and allocate memory; opening a file fails, and any other system call
-/// kills it.
+/// file. The child can compute, allocate memory and write its result; opening a file fails, and any
+/// system call that these do not need kills it.
 ///
-/// On failure, the text is the message of the exception of `work`, or says that the work needs more
-/// than limits.memory. If the work crashed or made a forbidden call, the text blames the file: "is
-/// damaged or malicious". If it took too long or was killed, the text says "could not be read".
+/// On failure, the text is the message of the exception of `work`, or says that the work needs too
+/// much memory. Other texts continue a sentence that begins with the name of the file that the work
+/// reads. If the work crashed, made a forbidden call or returned too much, the file "is damaged or
+/// malicious". If the work took too long or was killed, the file "could not be read".
 ///
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.
@@ -42,11 +43,11 @@ Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLi
 /// Work that has a name, so that this program can ask another program to do it.
 struct NamedWork {
   std::string name;                     ///< name of the work, which the other program knows
-  std::string_view bytes;               ///< bytes that the work reads: the mapped start of `file`
+  std::string_view bytes;               ///< what the work reads: the first bytes of `file`, mapped
   int file;                             ///< descriptor of an open file
   std::vector<std::string> words = {};  ///< other arguments of the work
 };
-/// A function that does work of one or more names.
+/// A function that does named work. It may know several names.
 using DoNamedWork = std::string(const NamedWork& named);
 
 /// run_isolated() for named work. If set_isolating_program() has set a program, the program does
@@ -55,7 +56,7 @@ using DoNamedWork = std::string(const NamedWork& named);
 /// held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
-/// Sets the program that does named work, the path of `xgrad`. Empty: this process forks.
+/// Sets the path of the program that does named work: `xgrad`. Empty: this process forks.
 void set_isolating_program(const std::string& path);
 
 /// The argument that tells the program to do named work.

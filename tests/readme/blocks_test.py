@@ -101,7 +101,9 @@ steps = 20
 """
 CONFIGS = {"reverse": SMALL.format("reverse"), "sort": SMALL.format("sort"), "fashion_mnist": SMALL.format("copy"),
            "modular_addition": SMALL.format("copy"),
-           "papers/modular_addition_softmax_collapse": SMALL.format("copy"), "papers/linear_regression_garg": SMALL.format("copy"), "translation": WRITES.format("translation"), "notes": CONTINUES}
+           "papers/modular_addition_softmax_collapse": SMALL.format("copy"), "papers/linear_regression_garg": SMALL.format("copy"),
+           "papers/modular_addition_nanda": SMALL.format("copy").replace("length = 16\n", "length = 16\nsymbols = 113\n"),
+           "translation": WRITES.format("translation"), "notes": CONTINUES}
 
 
 class Block(NamedTuple):

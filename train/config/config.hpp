@@ -138,8 +138,9 @@ struct ExpectConfig {
   /// bits_below_rule; see first_reached().
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
-  /// The state_hash() after the last step. If an override sets a key that is not an execution key
-  /// (to_toml()), the config loses this claim. A claim that is itself an override stays.
+  /// The state_hash() after the last step. If an override sets a key that is neither in [expect]
+  /// nor an execution key (to_toml()), the config loses this claim, unless the claim itself is an
+  /// override.
   std::optional<std::string> sha256;
 };
 

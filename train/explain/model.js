@@ -205,7 +205,8 @@ function rotated(g, x, self) {
   return g.config.positions === "rotary" && (self || g.config.cross_positions) ? rotary(x, headSize(g.config), g.first) : x;
 }
 
-// The keys and values of all tokens so far; x has the newest tokens. If x is a decoder's memory, they never change.
+// The keys and values of all tokens so far; x has the newest tokens. In cross-attention, x is the encoder's outputs;
+// their keys and values never change, so they are computed once.
 function keysAndValues(g, x, path, self) {
   const before = g.cache?.[path];
   if (before && !self) return before;
@@ -361,7 +362,7 @@ function neighbours(edges, first) {
 
 const encode = (g, input) => finalNorm(g, blocks(g, embedding(g, input, "embedding", g.config.positions), "encoder"), "encoder");
 
-// Row i of the logits predicts the token after ids[i]. ids[0] marks the begin of the output.
+// Row i of the logits predicts the token after ids[i]. An output starts with the class that marks its begin.
 function decoder(g, ids, memory) {
   const { positions } = g.config;
   const y = embedding(g, { ids }, "output_embedding", positions === "learned_2d" ? "learned" : positions);

@@ -45,7 +45,7 @@ struct Tracer final : OpObserver {
 
   void begin(const char* name) override {
     const std::string_view what = name;
-    if (what == "model") in_model_ = calls.empty();  // only the first micro-batch
+    if (what == "model") in_model_ = calls.empty();  // only the first shard
     if (what == "loss") in_model_ = false;
     if (what == "backward" && kept == 0) kept = counters_.live_bytes();
     flops_before_ = counters_.flops();
@@ -226,7 +226,7 @@ ModelSummary measure(const Config& config) {
   summary.step_flops = counters.flops();
   summary.kept_bytes = tracer.kept;
   summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
-  const Batch& batch = batches.front();
+  const Batch batch = cut(batches.front(), {0, shards.count()}, shape.output);
   summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
                                                   : to_string(batch.features.shape()) + " numbers";
   summary.examples = batch.size;
@@ -236,10 +236,7 @@ ModelSummary measure(const Config& config) {
   summary.gradient_bytes = trained * sizeof(T);
   summary.optimizer_bytes = state_numbers(config, parameters) * sizeof(T);
   summary.activations = activations_of(*model, parameters, batch);
-  summary.attentions = attentions_of(  // of the first shard, like the modules
-      shards.count() == 1
-          ? summary.activations
-          : activations_of(*model, parameters, cut(batch, {0, shards.count()}, shape.output)));
+  summary.attentions = attentions_of(summary.activations);
   return summary;
 }
 
@@ -284,7 +281,7 @@ std::string to_text(const ModelSummary& summary) {
                     grouped(m.parameters), grouped(m.flops), joined(m.ops)});
   }
   std::string text =
-      "a batch of " + summary.input + "\n\n" +
+      "one forward pass over " + summary.input + "\n\n" +
       text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
   rows = {{"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
   for (const AttentionSummary& a : summary.attentions) {

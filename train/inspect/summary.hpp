@@ -16,7 +16,7 @@ namespace xgrad {
 struct ModuleSummary {
   std::string path;            ///< "encoder.layers.0.self_attn"; empty for the root
   std::size_t parameters = 0;  ///< trainable scalars
-  std::uint64_t flops = 0;     ///< floating-point operations in forward of one micro-batch
+  std::uint64_t flops = 0;     ///< floating-point operations in one forward pass
   /// Names of the ops of this module, without its submodules, in the order in which they first ran.
   std::vector<std::string> ops = {};
   Shape output = {};  ///< output of the last op in this module or a submodule
@@ -33,12 +33,13 @@ struct AttentionSummary {
   Shape joined;      ///< concatenated outputs of the heads, (B, N, H d_v)
 };
 
-/// The summary of a model. FLOPs are counted during the step, for matrix products only: 2 m n k for
-/// shapes (m, k) and (k, n). An op that reads a parameter belongs to the module of that parameter.
-/// Any other op belongs to the same module as the op before it.
+/// The summary of a model. Shapes and the FLOPs of modules are those of the step's first forward
+/// pass: over the first shard of the first micro-batch. FLOPs are counted for matrix products only:
+/// 2 m n k for shapes (m, k) and (k, n). An op that reads a parameter belongs to the module of that
+/// parameter. Any other op belongs to the same module as the op before it.
 struct ModelSummary {
-  std::string input;                         ///< "64 x 16 tokens"
-  std::size_t examples = 0;                  ///< examples in the first micro-batch of the step
+  std::string input;                         ///< of the first forward pass, "(64, 16) token ids"
+  std::size_t examples = 0;                  ///< number of examples in the first forward pass
   std::vector<ModuleSummary> modules;        ///< each module before its submodules; the root first
   std::vector<AttentionSummary> attentions;  ///< attention modules in the order in which they run
   /// Names and shapes of the activations that can be captured and replaced, in order of
@@ -48,8 +49,9 @@ struct ModelSummary {
   std::uint64_t step_flops = 0;     ///< FLOPs of forward and backward of all micro-batches
   std::size_t weight_bytes = 0;     ///< size of the parameters
   std::size_t gradient_bytes = 0;   ///< size of the gradients of trained parameters
-  std::size_t optimizer_bytes = 0;  ///< size of the optimizer's state
-  std::int64_t kept_bytes = 0;      ///< memory that forward keeps for backward, batch included
+  std::size_t optimizer_bytes = 0;  ///< size of the optimizer's state and of averaged weights
+  /// Memory that the first forward pass keeps for backward, its inputs included.
+  std::int64_t kept_bytes = 0;
   /// Peak memory of a step besides weights, gradients and optimizer state.
   std::int64_t peak_bytes = 0;
 };

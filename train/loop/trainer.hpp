@@ -53,8 +53,8 @@ class TrainerHooks {
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   /// Called to save a checkpoint; with several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// Called after a failed step that does not end the run ([train] on_spike). The run continues
-  /// from `step`: the number of steps taken after the skip or rollback.
+  /// Called after a failed step that does not end the run ([train] on_spike). `step` is the number
+  /// of steps taken: a skipped step counts; a rollback returns to the number at the last save.
   virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
   /// Called when a failed step ends the run. `failed` has the state before the step and the step's
   /// batches. Returns text to add to the error message.
@@ -69,12 +69,13 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
-/// The progress of a run. A checkpoint stores each member but `step` as an entry of
-/// Checkpoint::state; progress.cpp lists the names of these entries.
+/// The progress of a run. A checkpoint stores the members that the config needs, except `step`, as
+/// entries of Checkpoint::state; progress.cpp lists the names of these entries.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Some entries are required;
   /// others belong to a group that is stored as a whole or not at all. Throws CheckpointError if a
-  /// required entry or a part of a group is missing, or if an entry is negative or of another type.
+  /// required entry or a part of a group is missing, or if a count is negative or an entry of
+  /// another type.
   explicit Progress(const Config& config, const Checkpoint* checkpoint = nullptr);
   /// Sets a checkpoint's step, and adds to its state the entries that the config needs.
   void write(const Config& config, Checkpoint& checkpoint) const;

@@ -86,8 +86,8 @@ void add_optimizer(const PartEntry& part) {
 /// negative or not finite ends the run with a ConfigError that names the step.
 void add_schedule(const PartEntry& part, ScheduleMaker make);
 
-/// Makes the optimizer of [optim], built-in or added. `part` is OptimizerOptions::part: the
-/// scalars to update; empty: all. Throws ConfigError.
+/// Makes the optimizer of [optim], built-in or added. `part` becomes OptimizerOptions::part: the
+/// elements of the parameters that this optimizer updates; empty: all. Throws ConfigError.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,

@@ -47,10 +47,10 @@ struct LoadedModel : TrainedModel<T> {
 };
 
 /// Sets the targets of the examples. A decoder reads the targets (teacher forcing) when its
-/// attention or activations are studied. `outputs` has a line for each example: class names (or
-/// numbers) without the end class. If `outputs` is empty, the model's greedy outputs become the
-/// targets. If the model generates no outputs: throws ConfigError if `outputs` has lines, else does
-/// nothing. Throws DataError if the number of lines is wrong or a line cannot be parsed.
+/// attention or activations are studied. `outputs` has a line for each example: class names, or ids
+/// of classes without names; no end class. If `outputs` is empty, the model's greedy outputs become
+/// the targets. If the model generates no outputs: throws ConfigError if `outputs` has lines, else
+/// does nothing. Throws DataError if the number of lines is wrong or a line cannot be parsed.
 template <class T>
 void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
                  std::vector<Example>& examples);
@@ -82,15 +82,16 @@ struct BeamOutput {
   double log_probability;           ///< log P(output | input) in nats, the end included
 };
 
-/// The prediction for one input. In the lists, a position without a target has no entry.
+/// The prediction for one input. Labels, probabilities and numbers have no entries for positions at
+/// which the task asks for nothing, such as tokens outside the slots.
 struct Prediction {
   /// For classes: their names, or their ids if they have no names. For yes-or-no targets with
   /// names: all names, also of the targets predicted as no. For yes-or-no targets without names:
   /// "1" (yes) or "0" (no) for each target.
   std::vector<std::string> labels;
-  std::vector<double> probabilities;  ///< probability of each label
-  bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
-  std::vector<double> numbers;        ///< if targets are numbers: predictions, instead of labels
+  std::vector<double> probabilities;  ///< of each label; of the printed answer for "1" or "0"
+  bool multi_label = false;     ///< yes-or-no targets with names: a probability above 1/2 means yes
+  std::vector<double> numbers;  ///< if targets are numbers: predictions, instead of labels
   AnyTensor logits;  ///< output of the model for K classes: (K), or (N, K) for N positions
   /// For outputs that the model generates: log P(output | input) in nats, the end included.
   std::optional<double> log_probability;
@@ -137,7 +138,7 @@ struct Sampling {
 
 /// Draws a class from softmax(logits / temperature) over all classes except kUnknownId: returns the
 /// first class with a cumulative probability above u, a uniform random number in [0, 1). With
-/// temperature 0, returns the first class with the largest logit.
+/// temperature 0, returns the first of these classes with the largest logit.
 template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 

@@ -2,12 +2,12 @@
 // Not installed.
 //
 // Each element of C is summed in steps of one term or, if the instruction multiplies pairs, of two
-// terms. An element of a packed block holds the factors of one step: one number, or a pair of
-// bfloat16 numbers side by side.
+// terms. A packed block is of A or of B. Each of its elements holds what this matrix gives to one
+// step: one number, or a pair of bfloat16 numbers side by side.
 //
-// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. The
-// versions for different sets are compiled with different flags. Because they have different names,
-// the linker cannot merge them.
+// The versions of a function for different instruction sets are compiled with different flags, so
+// the linker must not merge them. Therefore, the name of every function here and in pack.hpp and
+// blocks.hpp contains the instruction set, unless the function is always inlined.
 #pragma once
 
 #if defined(__x86_64__)
@@ -101,7 +101,7 @@ struct Simd {
 
 #if defined(__x86_64__)
  private:
-  // Selects the first `count` elements, in words of 32 bits.
+  // A mask that selects the first `count` elements; it has an entry for every 32 bits.
   static auto mask(std::size_t count) {
     const std::size_t words = count * (sizeof(T) / 4);
     if constexpr (Isa::kBytes == 64) {
@@ -124,8 +124,8 @@ struct Step {
   static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
 };
 
-/// The number of steps that a tile takes at a time. If this number is above 1, A is packed row by
-/// row, and packing appends steps of zeros until the number of steps is a multiple of kTileSteps.
+/// The number of steps that a tile takes at a time. If kTileSteps is above 1, A is packed row by
+/// row, and packing appends steps of zeros to each row until it has a multiple of kTileSteps steps.
 template <class Isa>
 inline constexpr std::size_t kTileSteps = 1;
 
@@ -193,8 +193,8 @@ struct Source<Isa, float, Bf16> {
   static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
-/// The Source of an instruction that multiplies pairs. A float holds the bits of two terms of a
-/// sum, and is no number itself. The first term is in the lower half or, with `swapped`, in the
+/// The Source of an instruction that multiplies pairs. A float holds the bits of the factors of two
+/// terms, and is no number itself. The first factor is in the lower half or, with `swapped`, in the
 /// upper half. With an odd number of terms, the last pair ends with 0.
 template <class Isa, bool swapped>
 struct Pairs {

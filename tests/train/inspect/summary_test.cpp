@@ -70,13 +70,18 @@ TEST(Summary, S0_15_ShapesInsideOfAttention) {
   }
 }
 
-// Modules and attentions are those of the first shard, activations those of the whole batch.
+// Each of two shards has half of the examples, so its forward pass takes half of the operations.
 TEST(Summary, S0_15_ShapesOfAShard) {
-  const ModelSummary summary = summarize(config_of(1, 12, 3, {"train.batch=5", "train.shards=2"}));
-  ASSERT_EQ(summary.attentions.size(), 1u);
-  EXPECT_EQ(summary.attentions[0].scores[0], at(summary, "").output[0]);
-  EXPECT_LT(summary.attentions[0].scores[0], 5u);
-  EXPECT_EQ(summary.activations[0].second[0], 5u);
+  const ModelSummary whole = summarize(config_of(1, 12, 3, {"train.batch=6"}));
+  const ModelSummary half = summarize(config_of(1, 12, 3, {"train.batch=6", "train.shards=2"}));
+  ASSERT_EQ(half.attentions.size(), 1u);
+  EXPECT_EQ(half.attentions[0].scores[0], 3u);
+  EXPECT_EQ(half.activations[0].second[0], 3u);
+  EXPECT_EQ(at(half, "").output[0], 3u);
+  EXPECT_EQ(half.examples, 3u);
+  EXPECT_EQ(half.input, "(3, 10) token ids");
+  EXPECT_EQ(2 * at(half, "").flops, at(whole, "").flops);
+  EXPECT_EQ(half.step_flops, whole.step_flops);
 }
 
 // Outputs attend to inputs: as many queries as outputs, as many keys as inputs.
@@ -194,7 +199,7 @@ TEST(Summary, TextHasARowForEachModule) {
   const ModelSummary summary = summarize(config_of(2, 16, 2));
   const std::string text = to_text(summary);
   for (const char* name :
-       {"\n        self_attn", "\n        linear2", "\nmodel", "a batch of (2, 10)"}) {
+       {"\n        self_attn", "\n        linear2", "\nmodel", "one forward pass over (2, 10)"}) {
     EXPECT_NE(text.find(name), std::string::npos) << name << "\n" << text;
   }
   EXPECT_EQ(text.find(" \n"), std::string::npos);
