@@ -9,7 +9,7 @@ from command import CommandTest, unittest
 class Summary(CommandTest):
     def test_counts_what_the_config_says(self):
         out = self.xgrad("summary", "small.toml", "model.layers=2", "train.batch=5").stdout
-        n = re.search(r"a batch of \(5, (\d)\) token ids", out).group(1)
+        n = re.search(r"one forward pass over \(5, (\d)\) token ids", out).group(1)
         for layer in range(2):
             self.assertIn(f"\nencoder.layers.{layer}.self_attn (5, 2, {n}, 8) (5, 2, 8, {n}) (5, 2, {n}, {n}) (5, 2, {n}, 8) "
                           f"(5, {n}, 16)\n", re.sub(" +", " ", out))
