@@ -165,12 +165,12 @@ class Validator {
       }
       set(*preset);
     }
-    bool changed = false;  // whether an override changes the training
+    bool changed = false;  // whether an override changes the result
     for (const auto& [name, assignment] : given_.assignments) {
       if (name != "model.preset") set(assignment);
       const ConfigKey* key = detail::find_config_key(assignment.section, assignment.key);
-      const bool trains = assignment.section != "expect" && !(key != nullptr && key->execution);
-      changed = changed || (is_overridden(assignment) && trains);
+      const bool of_result = key == nullptr || key->determines_result();
+      changed = changed || (is_overridden(assignment) && of_result);
     }
     const Assignment* hash = find(given_, "expect.sha256");
     if (hash != nullptr && !is_overridden(*hash) && changed) config_.expect.sha256.reset();

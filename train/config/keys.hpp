@@ -39,6 +39,8 @@ struct ConfigKey : Key<Config> {
   /// Whether a chosen part uses the key. `chosen` is the value of the section's choosing_key(),
   /// such as "adamw" in [optim]; in [log], it is a list of hooks.
   bool read_by(const std::string& chosen) const;
+  /// Whether the value determines the result of a run.
+  bool determines_result() const { return !execution && section != "expect"; }
   std::string name() const { return section + "." + spec.name; }
 };
 

@@ -113,7 +113,7 @@ static void add_settings(const Config& config, Event& event) {
     set(value, info, (*start.mutable_session_start_info()->mutable_hparams())[name]);
   };
   for (const detail::ConfigKey& key : detail::config_keys()) {
-    if (key.execution || key.section == "expect" || !detail::is_read(key, config)) continue;
+    if (!key.determines_result() || !detail::is_read(key, config)) continue;
     if (const auto value = key.get(config)) add(key.name(), *value);
   }
   for (const auto& [name, value] : config.task_options) add("task." + name, value);
