@@ -33,8 +33,8 @@ Config config_of(const std::string& file, const Texts& overrides) {
   return file.empty() ? parse_config("", "config", overrides) : load_config(file, overrides);
 }
 
-// Calls a Python function after each step. The run saves and stops if the function returns True or
-// raises.
+// Calls a Python function after each step. The run saves and stops if the function returns True, or
+// NumPy's True, or raises.
 class OnStep final : public TrainerHooks {
  public:
   explicit OnStep(nb::object f) : f_(std::move(f)) {}
@@ -43,7 +43,9 @@ class OnStep final : public TrainerHooks {
     if (f_.is_none()) return;
     const nb::gil_scoped_acquire acquire;
     try {
-      stop_ = f_(report).is(nb::bool_(true));
+      const nb::object result = f_(report);
+      const auto type = nb::cast<std::string>(result.type().attr("__name__"));
+      stop_ = (type == "bool" || type == "bool_") && bool(nb::bool_(result));
     } catch (nb::python_error& error) {
       raised_.emplace(std::move(error));
       stop_ = true;

@@ -46,7 +46,7 @@ class Sweep(CommandTest):
 
     def test_lists_the_runs_for_other_programs(self):
         """results.csv and results.json, read by Python's own readers, say what the files of each run say."""
-        over = ("--over", "optim.lr=[1e-3, 1e30]", "--over", 'schedule.name=["cosine", "constant"]', "--over", "train.seed=[1, 2]")
+        over = ("--over", "optim.lr=[1e-3, 1e30]", "--over", 'schedule.name=[cosine, constant]', "--over", "train.seed=[1, 2]")
         self.xgrad("sweep", "small.toml", "optim.name=sgd", "train.clip=0", *over, "--out", "s", exit_code=1)
         listed = json.loads((self.folder / "s/results.json").read_text())
         with open(self.folder / "s/results.csv", newline="") as file:

@@ -101,8 +101,9 @@ def test_on_step_sees_every_step():
     assert_same(run, xgrad.train(FIRST, SHORT))
 
 
-def test_on_step_stops_the_run():
-    run = xgrad.train(FIRST, SHORT, on_step=lambda step: step.step == 17)
+@pytest.mark.parametrize("true", [bool, np.bool_])
+def test_on_step_stops_the_run(true):
+    run = xgrad.train(FIRST, SHORT, on_step=lambda step: true(step.step == 17))
     assert run.stopped == "on_step" and not run.finished and "step-0000000017.h5" in weights(run)
     with pytest.raises(ZeroDivisionError):
         run.resume(on_step=lambda step: 1 / (step.step - 23))

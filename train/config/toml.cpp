@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -136,6 +137,13 @@ static std::optional<ParsedValue> parse_value(const std::string& text) {
   }
 }
 
+// The same, but a bare word is a string.
+static std::optional<ParsedValue> parse_value_or_word(const std::string& text) {
+  const auto parsed = parse_value(text);
+  const bool word = !text.empty() && text.find_first_of("\"'[]{}=,#") == std::string::npos;
+  return parsed || !word ? parsed : parse_value(to_literal(text));
+}
+
 Document parse_document(const std::string& text) {
   if (text.size() > kMostConfigBytes) {
     const std::string size = std::to_string(text.size());
@@ -163,10 +171,7 @@ void parse_override(const std::string& text, unsigned number, Document& document
   }
   const std::string value = text.substr(equals + 1);
   const bool plain = !value.empty() && value.find_first_of("\"'[]{}") == std::string::npos;
-  auto parsed = parse_value(value);
-  if (!parsed && plain && value.find_first_of("=,#") == std::string::npos) {
-    parsed = parse_value(to_literal(value));  // a bare word
-  }
+  auto parsed = parse_value_or_word(value);
   if (!parsed) {
     const std::string quoted = "; this text needs quotes: '" + name + "=" + to_literal(value) + "'";
     return refuse(name, "the value is not a TOML expression" + (plain ? quoted : ""));
@@ -180,11 +185,25 @@ void parse_override(const std::string& text, unsigned number, Document& document
       {name.substr(0, dot), name.substr(dot + 1), *parsed, place, place});
 }
 
+// The list [rotary, none] with its bare words in quotes; a list with quotes as it is.
+static std::string quote_words(const std::string& list) {
+  const bool words = list.starts_with('[') && list.ends_with(']');
+  if (!words || list.find_first_of("\"'") != list.npos) return list;
+  std::string result = "[";
+  std::istringstream items(list.substr(1, list.size() - 2));
+  for (std::string item; std::getline(items, item, ',');) {
+    item.erase(0, item.find_first_not_of(' '));
+    item.erase(item.find_last_not_of(' ') + 1);
+    const bool word = !parse_value(item) && parse_value_or_word(item);
+    result += (word ? to_literal(item) : item) + ",";
+  }
+  return result + "]";
+}
+
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
   const auto refuse = [&](const char* why) {
-    fail<ConfigError>(
-        "'", escaped(clipped(text, 200)), "': ", why,
-        "; write, for example, 'optim.lr=[1e-3, 3e-4]' or 'optim.name=[\"adam\", \"sgd\"]'");
+    fail<ConfigError>("'", escaped(clipped(text, 200)), "': ", why,
+                      "; write, for example, 'optim.lr=[1e-3, 3e-4]' or 'optim.name=[adam, sgd]'");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);
@@ -193,7 +212,7 @@ std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& t
   }
   std::vector<std::string> values;
   try {
-    const toml::table table = toml::parse("values=" + text.substr(equals + 1));
+    const toml::table table = toml::parse("values=" + quote_words(text.substr(equals + 1)));
     const toml::array* array = table["values"].as_array();
     if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
     for (const toml::node& node : *array) {

@@ -68,7 +68,8 @@ Document parse_document(const std::string& text);
 /// Adds the override "section.key=value", or a problem, to the document. A bare word is a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
-/// Splits "section.key=[a, b]" into the key and the values as TOML literals. Throws ConfigError.
+/// Splits "section.key=[a, b]" into the key and the values as TOML literals. Bare words are strings
+/// if no value of the list has quotes. Throws ConfigError.
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text);
 
 }  // namespace xgrad::detail
