@@ -103,6 +103,7 @@ CONFIGS = {"reverse": SMALL.format("reverse"), "sort": SMALL.format("sort"), "fa
            "modular_addition": SMALL.format("copy"),
            "papers/modular_addition_softmax_collapse": SMALL.format("copy"), "papers/linear_regression_garg": SMALL.format("copy"),
            "papers/modular_addition_nanda": SMALL.format("copy").replace("length = 16\n", "length = 16\nsymbols = 113\n"),
+           "papers/majority_lengths": SMALL.format("majority").replace("steps = 800", "steps = 20"),
            "translation": WRITES.format("translation"), "notes": CONTINUES}
 
 
