@@ -23,7 +23,8 @@ README = (ROOT / "README.md").read_text()
 NO_FILE = {
     "0.346": "learned positions", "0.956": "learned positions", "0.991": "fewer steps and layers", "0.912": "fewer steps or settings",
     "0.685": "PyTorch", "0.683": "PyTorch", "0.705": "PyTorch", "0.509": "counted by scikit-learn", "0.552": "words alone",
-    "0.693": "an earlier training", "0.696": "a beam", "0.690": "a smaller model, and seed 2", "0.700": "two runs", "0.005": "two runs", "0.674": "another model",
+    "0.693": "an earlier training", "0.696": "a beam", "0.690": "a smaller model, and seed 2", "0.674": "another model",
+    "0.700": "an ensemble of two runs", "0.005": "an ensemble of two runs",
     "0.26": "another mask", "0.911": "a larger model", "0.003": "a larger model",
     "0.363": "8 epochs", "0.354": "8 epochs", "0.355": "8 epochs", "0.349": "8 epochs",
     "0.7086": "follows from the parameters of the task", "0.05": "noise of a config",

@@ -137,11 +137,10 @@ static std::optional<ParsedValue> parse_value(const std::string& text) {
   }
 }
 
-// The same, but a bare word is a string.
-static std::optional<ParsedValue> parse_value_or_word(const std::string& text) {
-  const auto parsed = parse_value(text);
-  const bool word = !text.empty() && text.find_first_of("\"'[]{}=,#") == std::string::npos;
-  return parsed || !word ? parsed : parse_value(to_literal(text));
+// A bare word becomes a string; other text stays as it is.
+static std::string quote_word(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_of("\"'[]{}=,#") == std::string::npos;
+  return plain && !parse_value(text) ? to_literal(text) : text;
 }
 
 Document parse_document(const std::string& text) {
@@ -171,7 +170,7 @@ void parse_override(const std::string& text, unsigned number, Document& document
   }
   const std::string value = text.substr(equals + 1);
   const bool plain = !value.empty() && value.find_first_of("\"'[]{}") == std::string::npos;
-  auto parsed = parse_value_or_word(value);
+  auto parsed = parse_value(quote_word(value));
   if (!parsed) {
     const std::string quoted = "; this text needs quotes: '" + name + "=" + to_literal(value) + "'";
     return refuse(name, "the value is not a TOML expression" + (plain ? quoted : ""));
@@ -194,8 +193,7 @@ static std::string quote_words(const std::string& list) {
   for (std::string item; std::getline(items, item, ',');) {
     item.erase(0, item.find_first_not_of(' '));
     item.erase(item.find_last_not_of(' ') + 1);
-    const bool word = !parse_value(item) && parse_value_or_word(item);
-    result += (word ? to_literal(item) : item) + ",";
+    result += quote_word(item) + ",";
   }
   return result + "]";
 }
