@@ -57,6 +57,15 @@ class Memory(RunTest):
         self.assertGreater(failed, 0.6 * len(chosen))
         count(failed, f"allocations of {name} that fail, {without} of which it could do without")
 
+    def test_each_allocation_while_a_config_is_parsed(self):
+        faulty = self.folder / "faulty.toml"
+        faulty.write_text((self.folder / "tiny.toml").read_text() + "[train\n")
+        for words in (["train", faulty.name], ["train", "tiny.toml", "run.dir=word", "optim.lr=]"]):
+            self.assertEqual(self.with_failing([XGRAD, *words]).returncode, 2)
+            for number in range(1, 121):  # a parsed config makes some 3,500 more
+                done = self.with_failing([XGRAD, *words], XGRAD_FAIL_AT=number)
+                self.assertIn(done.returncode, (2, 8), f"{words}: allocation {number}: {done.stderr}")
+
     def test_an_allocation_of_a_run(self):
         self.sweep("a run", self.new_run)
 

@@ -7,8 +7,10 @@
 #include <utility>
 
 // Switches off the assertions of toml++: they would end the process, and it reports the same faults
-// as errors.
+// as errors. Errors are returned: the constructor of a thrown one allocates memory in a function
+// that may not throw, so the process would end there if memory ran out.
 #define TOML_ASSERT(expression) static_cast<void>(0)
+#define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
@@ -128,13 +130,9 @@ static Document walk(const toml::table& root) {
 // The value of an override, or nothing if it is not a TOML expression.
 static std::optional<ParsedValue> parse_value(const std::string& text) {
   if (problem_before_parsing(text)) return std::nullopt;
-  try {
-    const toml::table table = toml::parse("value=" + text);
-    if (table.size() != 1) return std::nullopt;
-    return value_of(*table.get("value"));
-  } catch (const toml::parse_error&) {
-    return std::nullopt;
-  }
+  const toml::parse_result parsed = toml::parse("value=" + text);
+  if (!parsed || parsed.table().size() != 1) return std::nullopt;
+  return value_of(*parsed.table().get("value"));
 }
 
 // A bare word becomes a string; other text stays as it is.
@@ -149,11 +147,10 @@ Document parse_document(const std::string& text) {
     return {.problems = {{{}, "", "has " + size + " bytes; a config has at most 1 MiB"}}};
   }
   if (const auto found = problem_before_parsing(text)) return {.problems = {*found}};
-  try {
-    return walk(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    return {.problems = {{place_of(error.source()), "", std::string(error.description())}}};
-  }
+  const toml::parse_result parsed = toml::parse(text);
+  if (parsed) return walk(parsed.table());
+  const toml::parse_error& error = parsed.error();
+  return {.problems = {{place_of(error.source()), "", std::string(error.description())}}};
 }
 
 void parse_override(const std::string& text, unsigned number, Document& document) {
@@ -208,19 +205,17 @@ std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& t
   if (equals == text.npos || key.find('.') == key.npos || text.find('\n') != text.npos) {
     refuse("expected SECTION.KEY=[VALUES]");
   }
+  const toml::parse_result parsed = toml::parse("values=" + quote_words(text.substr(equals + 1)));
+  if (!parsed) refuse("the values are not TOML");
+  const toml::table& table = parsed.table();
+  const toml::array* array = table["values"].as_array();
+  if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
   std::vector<std::string> values;
-  try {
-    const toml::table table = toml::parse("values=" + quote_words(text.substr(equals + 1)));
-    const toml::array* array = table["values"].as_array();
-    if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
-    for (const toml::node& node : *array) {
-      const ParsedValue value = value_of(node);
-      const auto* option = std::get_if<OptionValue>(&value);
-      if (option == nullptr) refuse("a value is not a number, string or boolean");
-      values.push_back(to_literal(*option));
-    }
-  } catch (const toml::parse_error&) {
-    refuse("the values are not TOML");
+  for (const toml::node& node : *array) {
+    const ParsedValue value = value_of(node);
+    const auto* option = std::get_if<OptionValue>(&value);
+    if (option == nullptr) refuse("a value is not a number, string or boolean");
+    values.push_back(to_literal(*option));
   }
   return {key, values};
 }
