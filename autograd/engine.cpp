@@ -182,7 +182,7 @@ Node<T>::~Node() {
 }
 
 template <class T>
-void Op<T>::backward(Tensor<T>, Grads<T>&) const {
+void Op<T>::backward(Tensor<T>&, Grads<T>&) const {
   detail::fail<GradientError>(name(), ": this op has no backward");
 }
 
@@ -203,7 +203,7 @@ bool Grads<T>::wants(std::size_t i) const {
 }
 
 template <class T>
-void Grads<T>::add(std::size_t i, Tensor<T> d) {
+void Grads<T>::add(std::size_t i, Tensor<T>&& d) {
   if (!wants(i)) return;
   const Shape& shape = this->shape(i);
   if (d.shape() != shape) {
@@ -220,7 +220,7 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   const bool fresh = !input.has_grad;
   // A leaf may still have its buffer; an inner node has passed its buffer on to its op.
   if (fresh && (input.op || !detail::has_shape(input.grad, input.shape))) {
-    input.grad = empty<T>(input.shape);
+    input.grad.resize(input.shape, /*force=*/true);
   }
   input.has_grad = true;  // last, since the allocation may throw
   return {input.arrived().data(), fresh};
@@ -299,7 +299,8 @@ static void step_back(Node<T>& node, bool retain_graph) {
   Grads<T> dx(node);
   OpObserver* const observer = op_observer();
   if (observer) observer->begin(node.name);
-  node.op->backward(std::move(node.grad), dx);
+  node.op->backward(node.grad, dx);
+  typename Tensor<T>::storage_type().swap(node.grad.storage());  // frees what the op did not take
   if (observer) {
     observer->done();
     observer->end(describe_backward(node));

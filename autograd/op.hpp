@@ -27,7 +27,7 @@ using Saved = std::shared_ptr<const Tensor<T>>;
 /// An uninitialised result for forward() to fill.
 template <class T>
 Value<T> make_value(const Shape& shape) {
-  return std::make_shared<Versioned<T>>(empty<T>(shape));
+  return std::make_shared<Versioned<T>>(shape);
 }
 
 /// Turns a tensor into a result. An xtensor expression is evaluated first.
@@ -95,7 +95,11 @@ class Grads {
   const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
   /// Adds d to the gradient of input i. d has the shape of the input, or a shape that the input
   /// was broadcast to.
-  void add(std::size_t i, Tensor<T> d);
+  void add(std::size_t i, Tensor<T>&& d);
+  /// add() of a copy of d.
+  void add(std::size_t i, const Tensor<T>& d) {
+    if (wants(i)) add(i, Tensor<T>(d));
+  }
 
   /// The memory of an input's gradient, row-major. It is uninitialised until a gradient has
   /// arrived. For each element, an op makes exactly one of these calls: add(), sums(), or a gemm()
@@ -157,9 +161,9 @@ class Op {
   virtual const char* arguments() const { return ""; }
   /// Checks the inputs (ShapeError), computes the result, keeps what backward needs.
   virtual Value<T> forward(const Inputs<T>& x) = 0;
-  /// Given dy, the gradient of the result, adds the gradient of each wanted input to dx. An op
-  /// without a derivative keeps the default, which throws GradientError.
-  virtual void backward(Tensor<T> dy, Grads<T>& dx) const;
+  /// Given dy, the gradient of the result, adds the gradient of each wanted input to dx. May change
+  /// dy or move from it. An op without a derivative keeps the default, which throws GradientError.
+  virtual void backward(Tensor<T>& dy, Grads<T>& dx) const;
 };
 
 /// A recorded op application, or a leaf (no op). Internal to the engine.

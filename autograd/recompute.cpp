@@ -101,7 +101,7 @@ struct Recompute final : Op<T> {
   // The graph that f records here ends at a leaf with the value of x; the leaf's gradient is dx.
   // It also ends at the nodes that f captures. This op's node lists them, so that the outer
   // backward() passes their gradients on.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     check<GradientError>(grad_enabled(),
                          "recompute: backward must record a graph; call it outside of NoGrad");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));

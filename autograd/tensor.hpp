@@ -77,7 +77,7 @@ Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 template <class T>
 Tensor<T> empty(const Shape& shape) {
   size_of(shape);  // throws if the size overflows, which xtensor does not check
-  return Tensor<T>::from_shape(shape);
+  return Tensor<T>(shape);
 }
 
 /// A tensor with all elements equal to `value` and of the type of `value`: full({2, 3}, 0.5f) is a

@@ -41,6 +41,8 @@ template <class T>
 struct Versioned : Tensor<T> {
   /// Takes the tensor, at version 0.
   explicit Versioned(Tensor<T> tensor) : Tensor<T>(std::move(tensor)) {}
+  /// Makes an uninitialised tensor, as empty() does, at version 0.
+  explicit Versioned(const Shape& shape) : Tensor<T>(empty<T>(shape)) {}
 
   std::uint64_t version = 0;  ///< calls of mutable_value() so far
   bool recorded = false;      ///< whether a recorded op computed it: the op's backward may read it

@@ -84,7 +84,7 @@ struct Add final : Binary<T> {
   }
 
   // da = dy, and db = dy or -dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     if (!dx.wants(1)) return dx.add(0, std::move(dy));
     if (dx.wants(0)) dx.add(0, dy);
     T* d = dy.data();
@@ -104,7 +104,7 @@ struct Mul final : Binary<T> {
   }
 
   // y = a b, so da = dy b and db = dy a.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     if (dx.wants(0)) {
       Tensor<T> da = empty<T>(dy.shape());
       broadcast(dy, *b, dy.shape(), da.data(), product);
@@ -133,7 +133,7 @@ struct Div final : Binary<T> {
   }
 
   // y = a / b, so da = dy / b and db = -dy a / b^2 = -y dy / b.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     broadcast(dy, *b, dy.shape(), dy.data(), quotient);
     if (!dx.wants(1)) return dx.add(0, std::move(dy));
     if (dx.wants(0)) dx.add(0, dy);
@@ -163,7 +163,7 @@ struct Pow final : Binary<T> {
   // y = a^b = e^(b log a), so da = b a^(b - 1) dy and db = y log(a) dy. Where these formulas fail:
   // a^0 is 1 for every a, so da = 0 where b = 0; 0^b is 0 for every b > 0, so db = 0 where a = 0
   // and b >= 0.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const auto times_slope = [&](T* d, auto slope) {
       Tensor<T> slopes = empty<T>(dy.shape());
       broadcast(*a, *b, dy.shape(), slopes.data(), slope);
@@ -203,7 +203,7 @@ struct Where final : Op<T> {
 
   // The result is x where the condition holds, so dx = dresult there and 0 elsewhere; dy is the
   // opposite. Selects instead of multiplying by 0, which would turn an inf into NaN.
-  void backward(Tensor<T> dresult, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dresult, Grads<T>& dx) const override {
     if (dx.wants(0)) dx.add(0, xt::where(xt::not_equal(condition, 0), dresult, T(0)));
     if (dx.wants(1)) dx.add(1, xt::where(xt::not_equal(condition, 0), T(0), dresult));
   }

@@ -66,7 +66,7 @@ struct Attention final : Op<T> {
 
   // If the bias wants a gradient, provides memory for the gradient of the scores, which is then
   // summed over the axes along which the bias was broadcast.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     AttentionGradients<T> d;
     const std::array<GradientTokens<T>*, 3> all{&d.q, &d.k, &d.v};
     typename Grads<T>::Target target;
@@ -178,7 +178,7 @@ struct AdditiveScores final : Op<T> {
   // g_ijc = ds_ij w_c (1 - t_ijc^2):
   //   dq_ic = sum_j g_ijc,  dk_jc = sum_i g_ijc,  dw_c = sum_ij ds_ij t_ijc.
   // t is recomputed. A head of a sample is one task, since its queries add to the same dk.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     Tensor<T> dq = zeros<T>(q->shape()), dk = zeros<T>(k->shape());
     Tensor<T> sums = zeros<T>({batch, heads, width});
     const std::size_t grain = detail::row_grain(queries * keys * width);

@@ -23,7 +23,7 @@ struct Dropout final : Op<T> {
   }
 
   // dx = f dy and dresidual = dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     if (dx.wants(0)) {
       Tensor<T> d = adds ? empty<T>(dy.shape()) : std::move(dy);
       multiply(adds ? dy : d, nullptr, d);

@@ -88,7 +88,7 @@ struct CrossEntropyOp final : MeanOp<T> {
   }
 
   // d lse/dz_c = p_c = exp(z_c - lse), so dz_c = (p_c sum_k t_k - t_c) dloss / divisor.
-  void backward(Tensor<T> dloss, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dloss, Grads<T>& dx) const override {
     const auto target = dx.target(0);
     const T scale = this->scale(dloss);
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
@@ -187,7 +187,7 @@ struct MeanLoss final : MeanOp<T> {
 
   // loss = sum f(x_i, y_i) / divisor over unmasked i, so dx_i = dloss / divisor df/dx(x_i, y_i) for
   // these, and 0 elsewhere; dy likewise.
-  void backward(Tensor<T> dloss, Grads<T>& grads) const override {
+  void backward(Tensor<T>& dloss, Grads<T>& grads) const override {
     const T scale = this->scale(dloss);
     if (grads.wants(0)) grads.add(0, gradient(scale, fx));
     if (grads.wants(1)) grads.add(1, gradient(scale, fy));

@@ -85,7 +85,7 @@ struct RowNorm final : Op<T> {
   //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum over rows of dy xhat,
   //   dbias = sum over rows of dy.
   // In rms_norm, mean and mean(g) are absent.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
     Tensor<T> sums = zeros<T>({kCenters ? 2u : 1u, rows.width});  // dweight and dbias
     const auto add = [&](std::size_t row, T* part) {
@@ -191,7 +191,7 @@ struct BatchNorm final : Op<T> {
   // As in layer_norm, with means over the unmasked rows of a feature in place of means over the
   // features of a row. With g = weight dy, xhat = r (x - mean), r = (var + eps)^(-1/2):
   //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum dy xhat, dbias = sum dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     Tensor<T> d = zeros<T>(dx.wants(0) ? x->shape() : Shape{0}), dweight = zeros<T>({rows.width}),
               dbias = dweight;
     parallel_for(rows.width, kBlock, [&](std::size_t begin, std::size_t end) {

@@ -122,7 +122,7 @@ struct Linear final : Op<T> {
   }
 
   // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const Operand<T> d = bf16 || dx.wants(2) ? rows_and_bias_backward(sizes, std::move(dy), bf16,
                                                                       dx, [](std::size_t, T*) {})
                                              : Operand<T>(dy, false);
@@ -195,7 +195,7 @@ struct LinearGelu final : Op<T> {
   }
 
   // Y = f gelu(Z): dZ = dY f gelu'(Z); the rest is as in linear.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const auto to_dz = [&](std::size_t row, T* d) {
       slope.visit([&](const auto* s) { multiply(d, s + row * sizes.out, sizes.out); });
     };
@@ -302,7 +302,7 @@ struct Matmul final : Op<T> {
 
   // With A and B as multiplied, Y = A B, so dA = dY B^T and dB = A^T dY. The gradient of an input
   // that was read transposed is dA^T = B dY^T or dB^T = dY^T A.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const Operand<T> operand(dy, bf16);
     const Matrices<T> d{{operand.data(), p.n}, p.y};
     into(dx, 0, [&](T beta, T* da) {

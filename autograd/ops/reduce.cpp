@@ -77,7 +77,7 @@ struct Reduce final : Op<T> {
   }
 
   // y_oi = factor sum_e x_oei, so dx_oei = factor dy_oi.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     Tensor<T> d = empty<T>(shape);
     const std::size_t rows = view.outer * view.extent;
     parallel_for(rows, detail::row_grain(view.inner), [&](std::size_t begin, std::size_t end) {
@@ -128,7 +128,7 @@ struct MaskedMean final : Op<T> {
   }
 
   // y_b = 1/kept_b sum over kept n of x_bn, so dx_bn = dy_b / kept_b where kept, else 0.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const std::size_t tokens = shape[1], width = shape[2];
     Tensor<T> d = empty<T>(shape);
     for (std::size_t n = 0; n < mask->size(); ++n) {
@@ -176,7 +176,7 @@ struct MaskedMax final : Op<T> {
   }
 
   // y_bj = x_bmj at the m where it is largest, so dx_bmj = dy_bj there, and 0 elsewhere.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const std::size_t width = shape[2];
     Tensor<T> d = zeros<T>(shape);
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -29,7 +29,7 @@ struct RotaryEmbedding final : Op<T> {
   // The rotation by an angle t is orthogonal, so dx is dy rotated by -t: with y_1 = x_1 cos t -
   // x_2 sin t and y_2 = x_1 sin t + x_2 cos t,
   //   dx_1 = dy_1 cos t + dy_2 sin t, dx_2 = -dy_1 sin t + dy_2 cos t.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     rotate(dy, dy, T(-1));
     dx.add(0, std::move(dy));
   }

@@ -26,7 +26,7 @@ struct Reshape final : Op<T> {
   }
 
   // The elements keep their order, so dx is dy in the shape of x.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     dy.reshape(dx.shape(0));
     dx.add(0, std::move(dy));
   }
@@ -83,7 +83,7 @@ struct Transposed final : Op<T> {
   }
 
   // dx is dy with the axes permuted back.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override { dx.add(0, permute(dy, inverse)); }
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override { dx.add(0, permute(dy, inverse)); }
 
   std::vector<std::ptrdiff_t> given;
   Axes inverse;
@@ -117,7 +117,7 @@ struct Slice final : Op<T> {
   }
 
   // dx is dy inside the range and 0 outside.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     Tensor<T> d = zeros<T>(dx.shape(0));
     xt::strided_view(d, place) = dy;
     dx.add(0, std::move(d));
@@ -162,7 +162,7 @@ struct Concat final : Op<T> {
   }
 
   // The gradient of each part is its slice of dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     std::size_t first = 0;
     for (std::size_t p = 0; p < extents.size(); first += extents[p++]) {
       if (!dx.wants(p)) continue;
@@ -213,7 +213,7 @@ struct Take final : Op<T> {
 
   // dx_oei is the sum of dy_oki over all k with index_k = e. A task owns some columns of one
   // (extent, inner) of dx and adds in the order of k, so the bits do not depend on the tasks.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const auto target = dx.target(0);
     const std::size_t count = indices.size();
     const std::size_t work = std::max<std::size_t>(

@@ -27,7 +27,7 @@ struct RowFunction final : Op<T> {
     return y;
   }
 
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const detail::RowLayout rows = detail::rows_of(name(), dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       F::backward(y->data() + first, rows.width, dy.data() + first);

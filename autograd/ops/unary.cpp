@@ -32,7 +32,7 @@ struct Unary final : Op<T> {
     return y;
   }
 
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     T* d = dy.data();
     const T* v = kFrom == From::neither ? d : kept->data();
     detail::for_elements(dy.size(), [=, df = df](std::size_t i) { d[i] = df(d[i], v[i]); });

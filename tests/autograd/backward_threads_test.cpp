@@ -25,7 +25,7 @@ struct Waits final : Op<double> {
   Value<double> forward(const Inputs<double>& x) override {
     return std::make_shared<Versioned<double>>(x[0]);
   }
-  void backward(Tensor<double> dy, Grads<double>& dx) const override {
+  void backward(Tensor<double>& dy, Grads<double>& dx) const override {
     wait();
     dx.add(0, std::move(dy));
   }

@@ -32,7 +32,7 @@ struct Probe final : Op<double> {
     saved = x.save(0);
     return std::make_shared<Versioned<double>>(x[0]);
   }
-  void backward(Tensor<double> dy, Grads<double>& dx) const override { back(std::move(dy), dx); }
+  void backward(Tensor<double>& dy, Grads<double>& dx) const override { back(std::move(dy), dx); }
 
   std::function<void(Tensor<double>, Grads<double>&)> back;
   Saved<double> saved;
@@ -122,6 +122,26 @@ TEST(Engine, GivesBackALargeLeafsBuffer) {
     x.zero_grad();
     EXPECT_LT(counters.live_bytes(), 1000);
   }
+}
+
+TEST(Engine, FreesTheGradientOfAResultThatIsStillHeld) {
+  const std::size_t n = 64 * 64 * sizeof(double);
+  const V x(ones<double>({64, 64}), true), w(ones<double>({64, 64}));
+  matmul(x, w);  // makes the work space of products
+  const Counters counters;
+  const V y = matmul(x, w);  // its backward only reads dy
+  sum(y).backward();
+  EXPECT_LT(counters.live_bytes(), std::int64_t(2.5 * n));  // y and the gradient of x
+}
+
+TEST(Engine, AddsACopyOfAGradientThatTheOpKeeps) {
+  const V x = leaf({2}, {1, 2});
+  probe(x, [](Tensor<double> dy, Grads<double>& dx) {
+    dx.add(0, dy);
+    dx.add(0, dy);
+    EXPECT_TRUE(same_bits(dy, tensor({2}, {3, 4})));
+  }).backward(tensor({2}, {3, 4}));
+  EXPECT_TRUE(same_bits(x.grad(), tensor({2}, {6, 8})));
 }
 
 // A recursion of this depth would overflow the stack, on the way back and when the graph goes.

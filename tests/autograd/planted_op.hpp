@@ -46,7 +46,7 @@ struct Planted final : Op<T> {
   }
 
   // dx = (2 w x + 1) dy, dw = sum over rows of x^2 dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+  void backward(Tensor<T>& dy, Grads<T>& dx) const override {
     const std::size_t n = w->size();
     if (dx.wants(1) && defect != Defect::no_gradient) {
       T* const dw = dx.target(1).sums(0, n);

@@ -245,6 +245,12 @@ class Shared(CommandTest):
                     for run in self.sweep(f"s-{number}-{jobs}", jobs, cores[:number]).values():
                         self.assertEqual(tomllib.loads((run / "config.toml").read_text())["train"]["threads"], expected)
 
+    def test_an_override_sets_the_threads_of_each_run(self):
+        for words in (["train.threads=3", "--over", "train.seed=[1, 2]"], ["--over", "train.threads=[3]", "--over", "train.seed=[1, 2]"]):
+            self.xgrad("sweep", "small.toml", *SHORT, *words, "--out", f"s-{len(words)}")
+        configs = list(self.folder.glob("s-*/*/config.toml"))
+        self.assertEqual([tomllib.loads(path.read_text())["train"]["threads"] for path in configs], 4 * [3])
+
     def test_pictures_of_reports_start_no_threads(self):
         """LAPACK may be OpenBLAS's, which starts a thread for each core when it is loaded."""
         words = ["strace", "-f", "-o", "log", "-e", "trace=openat,clone,clone3", XGRAD, "sweep", "small.toml", *SHORT, "--over", "train.seed=[1, 2]", "--out", "s"]

@@ -231,10 +231,10 @@ class Sweep {
       if (::ftruncate(*file, 0) != 0) detail::fail_io(log, "cannot empty");
       std::vector<std::string> words = {"resume", directory, "--quiet"};
       if (!history_of(directory)) {
-        words = overrides_of(options_, run.setting);
-        words.insert(words.begin(), {"train", options_.config, "--quiet"});
+        words = overrides_of(options_, run.setting);  // which may set another number of threads
+        words.insert(words.begin(), {"train", options_.config, "--quiet",
+                                     "train.threads=" + std::to_string(threads)});
         words.push_back("run.dir=" + to_literal(directory));
-        words.push_back("train.threads=" + std::to_string(threads));
       }
       running_.start(directory, options_.program, words, *file);
       return true;

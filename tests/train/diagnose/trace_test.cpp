@@ -71,7 +71,7 @@ struct Forgetful final : Op<double> {
   Value<double> forward(const Inputs<double>& x) override {
     return as_value<double>(Tensor<double>(x[0]));
   }
-  void backward(Tensor<double>, Grads<double>&) const override {}
+  void backward(Tensor<double>&, Grads<double>&) const override {}
 };
 
 TEST(GradientFlow, AnOpThatPassesOnNone) {
