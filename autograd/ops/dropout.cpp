@@ -24,12 +24,16 @@ struct Dropout final : Op<T> {
 
   // dx = f dy and dresidual = dy.
   void backward(Tensor<T>& dy, Grads<T>& dx) const override {
+    if (!adds) {
+      multiply(dy, nullptr, dy);
+      return dx.add(0, std::move(dy));
+    }
     if (dx.wants(0)) {
-      Tensor<T> d = adds ? empty<T>(dy.shape()) : std::move(dy);
-      multiply(adds ? dy : d, nullptr, d);
+      Tensor<T> d = empty<T>(dy.shape());
+      multiply(dy, nullptr, d);
       dx.add(0, std::move(d));
     }
-    if (adds) dx.add(1, std::move(dy));
+    dx.add(1, std::move(dy));
   }
 
   // y = f x, or residual + f x if there is a residual; x and y may be the same.

@@ -78,9 +78,10 @@ void product_backward(const Sizes& s, const Operand<T>& dy, const Operand<T>& x,
 }
 
 // In one pass over dy: calls prepare(row, its elements) for every row and, if the bias wants a
-// gradient, sums the rows, db_j = sum_r dy_rj. Returns dy as an operand of the products.
+// gradient, sums the rows, db_j = sum_r dy_rj. Returns dy as an operand of the products. With bf16,
+// frees dy itself, so that its memory can hold dX.
 template <class T, class Prepare>
-Operand<T> rows_and_bias_backward(const Sizes& s, Tensor<T> dy, bool bf16, Grads<T>& dx,
+Operand<T> rows_and_bias_backward(const Sizes& s, Tensor<T>& dy, bool bf16, Grads<T>& dx,
                                   const Prepare& prepare) {
   const bool wanted = dx.wants(2);
   const auto operand = bf16 ? std::make_shared<Tensor<Bf16>>(empty<Bf16>(dy.shape())) : nullptr;
@@ -95,8 +96,9 @@ Operand<T> rows_and_bias_backward(const Sizes& s, Tensor<T> dy, bool bf16, Grads
   };
   detail::add_rows(s.rows, kRows, wanted ? s.out : 0, 0, add,
                    wanted ? dx.target(2).sums(0, s.out) : nullptr);
-  if (bf16) return Saved<Bf16>(operand);
-  return std::make_shared<const Tensor<T>>(std::move(dy));
+  if (!bf16) return Operand<T>(dy, false);
+  const Tensor<T> freed = std::move(dy);
+  return Saved<Bf16>(operand);
 }
 
 template <class T>
@@ -123,9 +125,9 @@ struct Linear final : Op<T> {
 
   // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
   void backward(Tensor<T>& dy, Grads<T>& dx) const override {
-    const Operand<T> d = bf16 || dx.wants(2) ? rows_and_bias_backward(sizes, std::move(dy), bf16,
-                                                                      dx, [](std::size_t, T*) {})
-                                             : Operand<T>(dy, false);
+    const Operand<T> d = bf16 || dx.wants(2)
+                             ? rows_and_bias_backward(sizes, dy, bf16, dx, [](std::size_t, T*) {})
+                             : Operand<T>(dy, false);
     product_backward(sizes, d, input, weight, bf16, dx);
   }
 
@@ -199,7 +201,7 @@ struct LinearGelu final : Op<T> {
     const auto to_dz = [&](std::size_t row, T* d) {
       slope.visit([&](const auto* s) { multiply(d, s + row * sizes.out, sizes.out); });
     };
-    const Operand<T> dz = rows_and_bias_backward(sizes, std::move(dy), bf16, dx, to_dz);
+    const Operand<T> dz = rows_and_bias_backward(sizes, dy, bf16, dx, to_dz);
     product_backward(sizes, dz, input, weight, bf16, dx);
   }
 
