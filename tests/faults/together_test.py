@@ -99,7 +99,7 @@ class Together(RunTest):
         """The one that waited goes on from what it finds then, not from what it saw before."""
         def attempt(delay):
             run = self.new_run()
-            self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=6"),
+            self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=5"),
                           *self.words(run)])
             self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
             waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", f"inject=flock:delay_enter={delay}"),

@@ -216,17 +216,12 @@ static void check_files(const Folder& folder) {
 static detail::Descriptor locked(const Folder& folder) {
   const std::string file = folder.path_of(kLock), mine = owner();
   // The file is empty until the process that gets the lock writes its name.
-  try {
-    if (!folder.holds(kLock)) publish(folder, kLock, "");
-  } catch (const IoError&) {
-    if (!folder.holds(kLock)) throw;  // another process has made it first
-  }
-  detail::Descriptor lock = folder.open(kLock, O_RDWR);
+  detail::Descriptor lock = folder.open(kLock, O_RDWR | O_CREAT);
   if (!lock.lock(file)) detail::fail<LockError>(folder.path(), " is in use by ", owner_of(lock));
   const std::string before = start_of(lock);
   check<IoError>(is_owner(before), file, ": is not the lock file of a run; ",
                  folder.holds(kConfig) ? "remove it" : "choose another run.dir, or remove it");
-  sweep_temporaries(folder);  // one of them may be a hard link of the lock
+  sweep_temporaries(folder);
   folder.check_single(kLock);
   if (before == mine) return lock;
   // Emptied first: a kill in between leaves an empty lock, not a mixture of two names.
