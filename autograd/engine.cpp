@@ -49,6 +49,7 @@ void accumulate(Node<T>& node, Tensor<T>&& d) {
   T* sum = node.arrived().data();
   const T* term = d.data();
   detail::for_elements(d.size(), [=](std::size_t i) { sum[i] += term[i]; });
+  detail::free_elements(d);
 }
 
 // Whether `shape` broadcasts to `to`.
@@ -146,8 +147,7 @@ template <class T>
 OpCall describe_backward(const Node<T>& node) {
   OpCall call{node.name, OpCall::Kind::backward, sizeof(T), {}, {nullptr, node.shape, true}};
   call.node = node.id;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const Node<T>* input = node.inputs[i].get();
+  for (const std::shared_ptr<Node<T>>& input : node.inputs) {
     const void* gradient = input && input->has_grad ? &input->grad : nullptr;
     call.inputs.push_back(input ? Operand{gradient, input->shape, true} : Operand{});
   }
@@ -204,9 +204,11 @@ bool Grads<T>::wants(std::size_t i) const {
 
 template <class T>
 void Grads<T>::add(std::size_t i, Tensor<T>&& d) {
-  if (!wants(i)) return;
+  if (!wants(i)) return detail::free_elements(d);
   const Shape& shape = this->shape(i);
-  if (d.shape() != shape) {
+  if (!detail::has_shape(d, shape)) {
+    check_shape(detail::has_shape(d, d.shape()), node_.name, ": backward: gradient of input ", i,
+                ": an earlier add() has taken its elements");
     check_shape(broadcasts_to(shape, d.shape()), node_.name, ": backward: gradient of input ", i,
                 ": expected ", shape, ", got ", d.shape());
     d = sum_to(d, shape);
@@ -218,10 +220,9 @@ template <class T>
 typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
   const bool fresh = !input.has_grad;
-  // A leaf may still have its buffer; an inner node has passed its buffer on to its op.
-  if (fresh && (input.op || !detail::has_shape(input.grad, input.shape))) {
-    input.grad.resize(input.shape, /*force=*/true);
-  }
+  // A leaf may still have its buffer; step_back() has freed that of an inner node.
+  const bool reuse = !fresh || detail::has_shape(input.grad, input.shape);
+  if (!reuse) input.grad.resize(input.shape, /*force=*/true);
   input.has_grad = true;  // last, since the allocation may throw
   return {input.arrived().data(), fresh};
 }
@@ -300,7 +301,7 @@ static void step_back(Node<T>& node, bool retain_graph) {
   OpObserver* const observer = op_observer();
   if (observer) observer->begin(node.name);
   node.op->backward(node.grad, dx);
-  typename Tensor<T>::storage_type().swap(node.grad.storage());  // frees what the op did not take
+  detail::free_elements(node.grad);  // if the op did not take them
   if (observer) {
     observer->done();
     observer->end(describe_backward(node));
@@ -335,7 +336,9 @@ static void walk(Nodes<T> nodes, Node<T>& root, Tensor<T> dy, std::uint64_t firs
   } catch (...) {
     // Drops partial sums, so that neither a caller nor a later walk takes them for gradients.
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (i < waiting || !ends(nodes[i])) nodes[i]->has_grad = false;
+      if (i >= waiting && ends(nodes[i])) continue;
+      nodes[i]->has_grad = false;
+      if (nodes[i]->op) detail::free_elements(nodes[i]->grad);
     }
     throw;
   }

@@ -93,8 +93,9 @@ class Grads {
   bool wants(std::size_t i) const;
   /// The shape of input i. Requires: wants(i).
   const Shape& shape(std::size_t i) const { return node_.inputs[i]->shape; }
-  /// Adds d to the gradient of input i. d has the shape of the input, or a shape that the input
-  /// was broadcast to.
+  /// Adds d to the gradient of input i, and takes the elements of d. d has the shape of the input,
+  /// or a shape that the input was broadcast to. Throws ShapeError for another shape, and if d has
+  /// no elements because an earlier call took them.
   void add(std::size_t i, Tensor<T>&& d);
   /// add() of a copy of d.
   void add(std::size_t i, const Tensor<T>& d) {

@@ -66,7 +66,9 @@ void Variable<T>::zero_grad() const {
   node_->has_grad = false;
   // Frees a large gradient, so that the next forward's activations can use its memory. Keeps a
   // small one: allocating it again takes longer than some ops of a small model.
-  if (node_->grad.size() * sizeof(T) >= detail::LargeBlocks::kSmallest) node_->grad = Tensor<T>();
+  if (node_->grad.size() * sizeof(T) >= detail::LargeBlocks::kSmallest) {
+    detail::free_elements(node_->grad);
+  }
 }
 
 template <class T>

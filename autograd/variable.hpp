@@ -34,6 +34,12 @@ void check_unchanged(const auto& name, const Tensor<T>& x, const Shape& shape) {
   check_shape(has_shape(x, shape), name, ": expected shape ", shape, ", got ", x.shape(), " with ",
               x.storage().size(), " elements; write elements, do not assign another shape");
 }
+
+/// Frees the elements of x, but keeps its shape.
+template <class T>
+void free_elements(Tensor<T>& x) {
+  typename Tensor<T>::storage_type().swap(x.storage());
+}
 }  // namespace detail
 
 /// A tensor that Variables share. Its version lets backward() notice changes.

@@ -97,7 +97,7 @@ Operand<T> rows_and_bias_backward(const Sizes& s, Tensor<T>& dy, bool bf16, Grad
   detail::add_rows(s.rows, kRows, wanted ? s.out : 0, 0, add,
                    wanted ? dx.target(2).sums(0, s.out) : nullptr);
   if (!bf16) return Operand<T>(dy, false);
-  const Tensor<T> freed = std::move(dy);
+  detail::free_elements(dy);
   return Saved<Bf16>(operand);
 }
 

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 
@@ -98,40 +97,6 @@ TEST(Engine, TakesTheSameVariableForBothOperands) {
   const V x = leaf({1}, {3});
   mul(x, x).backward();
   EXPECT_EQ(x.grad().data()[0], 6);
-}
-
-TEST(Engine, KeepsASmallLeafsBufferFromStepToStep) {
-  const V x = leaf({4}, {1, 2, 3, 4});
-  take(x, 0, tensor<std::int32_t>({3}, {0, 1, 2})).backward(tensor({3}, {5, 6, 7}));
-  const double* buffer = x.grad().data();
-  x.zero_grad();
-  take(x, 0, tensor<std::int32_t>({1}, {1})).backward(tensor({1}, {8}));
-  EXPECT_EQ(x.grad().data(), buffer);
-  EXPECT_TRUE(same_bits(x.grad(), tensor({4}, {0, 8, 0, 0})));
-}
-
-// So that the activations of the next forward can lie where it was.
-TEST(Engine, GivesBackALargeLeafsBuffer) {
-  const std::size_t n = 1 << 20;
-  const V x(zeros<double>({n}), true);
-  const Counters counters;
-  for (int step = 0; step < 2; ++step) {
-    sum(x).backward();
-    EXPECT_GT(counters.live_bytes(), std::int64_t(n));
-    EXPECT_EQ(x.grad().data()[n - 1], 1);
-    x.zero_grad();
-    EXPECT_LT(counters.live_bytes(), 1000);
-  }
-}
-
-TEST(Engine, FreesTheGradientOfAResultThatIsStillHeld) {
-  const std::size_t n = 64 * 64 * sizeof(double);
-  const V x(ones<double>({64, 64}), true), w(ones<double>({64, 64}));
-  matmul(x, w);  // makes the work space of products
-  const Counters counters;
-  const V y = matmul(x, w);  // its backward only reads dy
-  sum(y).backward();
-  EXPECT_LT(counters.live_bytes(), std::int64_t(2.5 * n));  // y and the gradient of x
 }
 
 TEST(Engine, AddsACopyOfAGradientThatTheOpKeeps) {
@@ -285,6 +250,20 @@ TEST(Engine, SaysWhichOpGaveAGradientOfTheWrongShape) {
   EXPECT_TRUE(throws_with<ShapeError>([&] { give({3}); }, message + "(3)"));
   EXPECT_TRUE(throws_with<ShapeError>([&] { give({2, 4}); }, message + "(2, 4)"));
   EXPECT_NO_THROW(give({5, 2, 3}));
+}
+
+// Whether the input had a gradient or not, and wants one or not: the first call takes the elements.
+TEST(Engine, SaysWhichOpPassedAGradientOnTwice) {
+  const V x = leaf({2}, {1, 2});
+  const V y = probe(x, [&](Tensor<double> dy, Grads<double>& dx) {
+    dx.add(0, std::move(dy));
+    dx.add(0, dy);
+  });
+  const std::string message = "probe: backward: gradient of input 0: an earlier add() has taken";
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_TRUE(throws_with<ShapeError>([&] { y.backward(tensor({2}, {3, 4}), true); }, message));
+    x.make_grad();
+  }
 }
 
 // Memory falls during the walk: at the first op's backward, the last op's saved tensors are gone.
