@@ -251,6 +251,19 @@ class Shared(CommandTest):
         configs = list(self.folder.glob("s-*/*/config.toml"))
         self.assertEqual([tomllib.loads(path.read_text())["train"]["threads"] for path in configs], 4 * [3])
 
+    def test_so_it_does_for_a_run_that_goes_on(self):
+        over = ("--over", "train.seed=[1]", "--out", "s")
+        self.xgrad("sweep", "small.toml", *SHORT, "train.threads=3", *over)
+        run = self.folder / "s/train.seed=1"
+        for words, threads in ((["train.threads=2"], 2), ([], len(os.sched_getaffinity(0)))):
+            for path in self.checkpoints(run)[1:]:
+                path.unlink()
+            (run / "metrics.jsonl").write_text("")
+            trace = ["strace", "-f", "-qq", "-o", "log", "-s", "99", "-e", "trace=execve"]
+            subprocess.run([*trace, XGRAD, "sweep", "small.toml", *SHORT, *words, *over], cwd=self.folder, check=True, capture_output=True)
+            said = (self.folder / "log").read_text()
+            self.assertRegex(said, rf'"resume", "s/train.seed=1", "--quiet", .*"train.threads={threads}"\]')
+
     def test_pictures_of_reports_start_no_threads(self):
         """LAPACK may be OpenBLAS's, which starts a thread for each core when it is loaded."""
         words = ["strace", "-f", "-o", "log", "-e", "trace=openat,clone,clone3", XGRAD, "sweep", "small.toml", *SHORT, "--over", "train.seed=[1, 2]", "--out", "s"]

@@ -229,17 +229,27 @@ class Sweep {
       next = left_.erase(next);
       if (is_done(run)) continue;  // another worker has finished it
       if (::ftruncate(*file, 0) != 0) detail::fail_io(log, "cannot empty");
-      std::vector<std::string> words = {"resume", directory, "--quiet"};
-      if (!history_of(directory)) {
-        words = overrides_of(options_, run.setting);  // which may set another number of threads
-        words.insert(words.begin(), {"train", options_.config, "--quiet",
-                                     "train.threads=" + std::to_string(threads)});
-        words.push_back("run.dir=" + to_literal(directory));
-      }
-      running_.start(directory, options_.program, words, *file);
+      running_.start(directory, options_.program, words_of(run, threads), *file);
       return true;
     }
     return false;
+  }
+
+  // The words of the command that begins or continues a run, on `threads` threads unless an
+  // override sets their number.
+  std::vector<std::string> words_of(const SweptRun& run, std::size_t threads) const {
+    constexpr std::string_view kThreads = "train.threads=";
+    std::vector<std::string> overrides = overrides_of(options_, run.setting);
+    overrides.insert(overrides.begin(), std::string(kThreads) + std::to_string(threads));
+    std::vector<std::string> words = {"train", options_.config, "--quiet"};
+    if (history_of(run.directory)) {
+      words = {"resume", run.directory, "--quiet"};
+      std::erase_if(overrides, [&](const auto& text) { return !text.starts_with(kThreads); });
+    } else {
+      overrides.push_back("run.dir=" + to_literal(run.directory));
+    }
+    words.insert(words.end(), overrides.begin(), overrides.end());
+    return words;
   }
 
   // Reads the results of a round, also of runs that other workers trained.
