@@ -127,12 +127,19 @@ static Document walk(const toml::table& root) {
   return document;
 }
 
+// A table with the value of this text as `value`, or nothing if the text is not a TOML expression.
+static std::optional<toml::table> parse_expression(const std::string& text) {
+  if (problem_before_parsing(text)) return std::nullopt;
+  toml::parse_result parsed = toml::parse("value=" + text);
+  if (!parsed || parsed.table().size() != 1) return std::nullopt;
+  return std::move(parsed.table());
+}
+
 // The value of an override, or nothing if it is not a TOML expression.
 static std::optional<ParsedValue> parse_value(const std::string& text) {
-  if (problem_before_parsing(text)) return std::nullopt;
-  const toml::parse_result parsed = toml::parse("value=" + text);
-  if (!parsed || parsed.table().size() != 1) return std::nullopt;
-  return value_of(*parsed.table().get("value"));
+  const auto parsed = parse_expression(text);
+  if (!parsed) return std::nullopt;
+  return value_of(*parsed->get("value"));
 }
 
 // A bare word becomes a string; other text stays as it is.
@@ -205,11 +212,10 @@ std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& t
   if (equals == text.npos || key.find('.') == key.npos || text.find('\n') != text.npos) {
     refuse("expected SECTION.KEY=[VALUES]");
   }
-  const toml::parse_result parsed = toml::parse("values=" + quote_words(text.substr(equals + 1)));
+  const auto parsed = parse_expression(quote_words(text.substr(equals + 1)));
   if (!parsed) refuse("the values are not TOML");
-  const toml::table& table = parsed.table();
-  const toml::array* array = table["values"].as_array();
-  if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
+  const toml::array* array = parsed->get("value")->as_array();
+  if (array == nullptr || array->empty()) refuse("expected values in [ ]");
   std::vector<std::string> values;
   for (const toml::node& node : *array) {
     const ParsedValue value = value_of(node);
