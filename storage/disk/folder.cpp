@@ -100,8 +100,10 @@ std::vector<std::string> Folder::names() const {
 
 Descriptor Folder::open(const std::string& name, int flags) const {
   const std::string path = path_of(name);
-  holds(name);  // for the message only; the open below refuses other kinds in any case
-  Descriptor file(descriptor_, name, flags | O_NOFOLLOW | O_NONBLOCK, path, "cannot open");
+  // For the message only; the open below refuses other kinds in any case.
+  const bool creates = !holds(name) && (flags & O_CREAT) != 0;
+  Descriptor file(descriptor_, name, flags | O_NOFOLLOW | O_NONBLOCK, path,
+                  creates ? "cannot create" : "cannot open");
   check_regular(status_of(file, path).st_mode, path);
   return file;
 }

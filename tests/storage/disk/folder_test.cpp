@@ -80,5 +80,16 @@ TEST(Folder, OpensNothingButRegularFiles) {
             victim + ": is not a directory");
 }
 
+TEST(Folder, SaysWhetherItCouldNotCreateAFileOrNotOpenIt) {
+  const TemporaryDirectory directory;
+  fs::create_directory(directory / "gone");
+  const Folder folder(directory / "gone");
+  fs::remove(directory / "gone");
+  EXPECT_EQ(message_of<IoError>([&] { folder.append("log", "line"); }),
+            directory / "gone/log" + ": cannot create: No such file or directory");
+  EXPECT_EQ(message_of<IoError>([&] { folder.read("log", 9); }),
+            directory / "gone/log" + ": cannot open: No such file or directory");
+}
+
 }  // namespace
 }  // namespace xgrad
