@@ -1,9 +1,25 @@
 #include <xgrad/train/sweep/plan.hpp>
 
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/config/toml.hpp>
 
 namespace xgrad {
 namespace {
+
+// toml++ reaches an unreachable place on such characters, as UBSan finds.
+TEST(Axis, CharactersBeyondAsciiOutsideOfStringsAreNotTOML) {
+  for (const std::string values : {"['a'\u00e9]", "['a', \u00e9]", "['a']\u00a1"}) {
+    const std::string axis = "a.b=" + values;
+    EXPECT_EQ(test::message_of<ConfigError>([&] {
+                detail::parse_axis(axis);
+              }).find("'" + axis + "': the values are not TOML; write, for example, "),
+              0u);
+  }
+  EXPECT_EQ(detail::parse_axis("a.b=['\u00e9', 'x']").second.size(), 2u);
+}
 
 // From the manual page proc_pid_mountinfo(5), and from machines with NFS and Lustre.
 constexpr const char* kMounts =
