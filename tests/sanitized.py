@@ -28,7 +28,7 @@ FAULTS = {
     "faults.together": [],
 }
 # Those that run strace, or a locale, for which glibc keeps what it allocates.
-WITHOUT_LEAKS = ("cli.surroundings",)
+WITHOUT_LEAKS = ("cli.proofs", "cli.surroundings", "cli.sweep")
 ARGUMENTS = {"hostile.hdf5": [BUILD / "xgrad"], **FAULTS}
 
 

@@ -266,7 +266,7 @@ class Guide(CommandTest):
                 exec(compile(f"import os\nos.chdir({str(self.folder)!r})\n" + text, name or "block", "exec"), {})
             elif language == "sh":
                 script = text.replace("xgrad ", shlex.quote(XGRAD) + " ")
-                done = subprocess.run(["sh", "-e", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=120)
+                done = subprocess.run(["sh", "-e", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=600)
                 self.assertEqual(done.returncode, 0, text + done.stderr)
                 commands += text.count("xgrad ")
                 if "not so bad" in text:

@@ -175,8 +175,9 @@ Json section_schema(const std::string& section) {
   for (const ConfigKey& key : detail::config_keys()) {
     if (key.section != section) continue;
     properties[key.spec.name] = schema_of(key.spec, key.get(Config()).has_value());
+    if (key.users.empty()) continue;
     const auto& all = detail::find_config_key(section, detail::choosing_key(section))->spec.choices;
-    if (!key.users.empty() && key.users.size() != all.size()) rules.push_back(needs_user(key));
+    if (key.users.size() != all.size()) rules.push_back(needs_user(key));
   }
   if (section == "optim") {
     Json group = Json::object();
