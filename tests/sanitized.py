@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The command-line tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer: sanitized.py [NAME...]
 
-    cmake --preset asan && ninja -C build/asan xgrad_tool save_loop
+    cmake --preset asan && ninja -C build/asan xgrad_tool
     /usr/bin/python3 tests/sanitized.py               # all of them, in an hour on a quiet machine
     /usr/bin/python3 tests/sanitized.py cli.train     # one of them
 
@@ -22,13 +22,12 @@ BUILD = TESTS.parent / "build/asan"
 # the calls of a process one by one, or leaves it few open files, has no place here: the sanitizers make calls of their own.
 FAULTS = {
     "faults.kill": [],
-    "faults.run_faults": ["RunFaults.test_a_run", "RunFaults.test_a_resume", "RunFaults.test_standard_streams"],
-    "faults.save_faults": [BUILD / "tests/faults/save_loop"],
+    "faults.run_faults": ["RunFaults.test_standard_streams"],
     "faults.signal": ["Stop.test_at_random_times", "Stop.test_inside_evaluations", "Stop.test_killed_while_it_makes_good"],
     "faults.together": [],
 }
 # Those that run strace, or a locale, for which glibc keeps what it allocates.
-WITHOUT_LEAKS = ("cli.proofs", "cli.surroundings", "cli.sweep")
+WITHOUT_LEAKS = ("cli.proofs", "cli.surroundings", "cli.sweep", "cli.workers")
 ARGUMENTS = {"hostile.hdf5": [BUILD / "xgrad"], **FAULTS}
 
 
